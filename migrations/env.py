@@ -1,0 +1,58 @@
+"""Alembic's entry: runs on SQLite and PostgreSQL, one starter at a time, never waiting long for a lock."""
+
+from __future__ import annotations
+
+from alembic import context
+from sqlalchemy import Connection, create_engine, event, pool, text
+
+from service.storage.models import Base
+
+LOCK_ID = 7_305_411_928_001
+"""Advisory lock of PostgreSQL under which migrations run, so that two starters can't race."""
+
+
+def run(connection: Connection) -> None:
+    """Upgrade inside one transaction per migration."""
+    context.configure(
+        connection=connection,
+        target_metadata=Base.metadata,
+        transaction_per_migration=True,
+        render_as_batch=connection.dialect.name == "sqlite",
+        compare_type=False,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+def main() -> None:
+    """Connect to the URL that the caller configured and migrate."""
+    url = context.config.get_main_option("sqlalchemy.url")
+    if not url:
+        raise RuntimeError("no database URL; run `surehit migrate`")
+    engine = create_engine(url, poolclass=pool.NullPool)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _sqlite_pragmas)
+    with engine.connect() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SET lock_timeout = '4s'"))
+            connection.execute(text("SET statement_timeout = '60s'"))
+            connection.execute(text(f"SELECT pg_advisory_lock({LOCK_ID})"))
+            connection.commit()
+        try:
+            run(connection)
+        finally:
+            if connection.dialect.name == "postgresql":
+                connection.rollback()
+                connection.execute(text(f"SELECT pg_advisory_unlock({LOCK_ID})"))
+                connection.commit()
+
+
+def _sqlite_pragmas(connection: object, _record: object) -> None:
+    cursor = connection.cursor()  # type: ignore[attr-defined]
+    cursor.execute("PRAGMA busy_timeout=10000")
+    cursor.execute("PRAGMA page_size=16384")  # must stand before the first table
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.close()
+
+
+main()

@@ -1,0 +1,49 @@
+"""The parts of a running cache, wired once and handed to the functions that use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from service import ids
+from service.caps import Caps
+from service.embedders import Embedders
+from service.journal import Journal
+from service.partitions import Partitions
+from service.policy import Policies
+from service.settings import Settings
+from service.storage.database import Database
+
+Role = Literal["use", "review", "admin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks. `key_hash` is None where no key is configured (loopback only)."""
+
+    tenant: str
+    key_id: str
+    role: Role
+    key_hash: bytes | None = None
+    max_stores_per_hour: int | None = None
+
+    def may(self, role: Role) -> bool:
+        """True when the caller's role includes `role`: an admin may review, a reviewer may use."""
+        order = ("use", "review", "admin")
+        return order.index(self.role) >= order.index(role)
+
+
+@dataclass(slots=True)
+class Cache:
+    """Everything that a lookup or a store needs."""
+
+    settings: Settings
+    db: Database
+    policies: Policies
+    embedders: Embedders
+    partitions: Partitions
+    journal: Journal
+    clock_ms: Callable[[], int]
+    new_id: ids.IdSource
+    caps: Caps = field(default_factory=Caps)

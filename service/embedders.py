@@ -1,0 +1,104 @@
+"""The embedding models of this process: loaded in the background, reached through one pool each.
+
+A model that can't be loaded, fails or hangs degrades the semantic tier only: exact hits go on, and it is tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from index.embedding import catalog
+from index.embedding.pool import EmbeddingPool
+from index.types import Embedder, EmbedderUnavailable, Language
+
+RETRY_S = 30.0
+"""Seconds between two attempts to load a model that could not be loaded."""
+
+
+@dataclass(slots=True)
+class Slot:
+    """One model: being loaded, ready, or failed since a time."""
+
+    name: str
+    embedder: Embedder | None = None
+    pool: EmbeddingPool | None = None
+    loading: asyncio.Task[None] | None = None
+    error: str | None = None
+    failed_at: float = 0.0
+
+    @property
+    def is_ready(self) -> bool:
+        """True when texts can be embedded."""
+        return self.pool is not None
+
+
+class Embedders:
+    """Models by name."""
+
+    def __init__(self, *, models_dir: Path, threads: int) -> None:
+        self._models_dir = models_dir
+        self._threads = threads
+        self._slots: dict[str, Slot] = {}
+
+    def name_for(self, language: Language, embedder: str | None) -> str:
+        """The model of a line: its own, or the default of its language."""
+        return embedder or catalog.default_for(language)
+
+    def slot(self, name: str) -> Slot:
+        """The model's slot; loading begins when it is asked for the first time."""
+        slot = self._slots.get(name)
+        if slot is None:
+            slot = self._slots[name] = Slot(name)
+        if slot.pool is None and slot.loading is None and self._may_try(slot):
+            slot.loading = asyncio.create_task(self._load(slot))
+        return slot
+
+    async def ready(self, name: str, *, timeout_s: float) -> Slot:
+        """The slot once its model is loaded; raises EmbedderUnavailable after `timeout_s` or a failure."""
+        slot = self.slot(name)
+        if slot.pool is None and slot.loading is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(slot.loading), timeout_s)
+        if slot.pool is None:
+            raise EmbedderUnavailable(slot.error or f"{name} is still being loaded")
+        return slot
+
+    def states(self) -> dict[str, str]:
+        """`ready`, `loading` or the error, by model."""
+        return {
+            slot.name: "ready" if slot.pool else (slot.error or "loading")
+            for slot in self._slots.values()
+        }
+
+    def put(self, name: str, embedder: Embedder) -> None:
+        """Use an embedder that is at hand (tests, and models of the caller's own)."""
+        self._slots[name] = Slot(name, embedder, EmbeddingPool(lambda: embedder, threads=1))
+
+    async def close(self) -> None:
+        """Stop the pools."""
+        for slot in self._slots.values():
+            if slot.loading is not None:
+                slot.loading.cancel()
+            if slot.pool is not None:
+                await asyncio.to_thread(slot.pool.close)
+
+    def _may_try(self, slot: Slot) -> bool:
+        return slot.error is None or time.monotonic() - slot.failed_at > RETRY_S
+
+    async def _load(self, slot: Slot) -> None:
+        def load() -> Embedder:
+            return catalog.load(slot.name, self._models_dir)
+
+        try:
+            slot.embedder = await asyncio.to_thread(load)
+            slot.pool = EmbeddingPool(load, threads=self._threads)
+            slot.error = None
+        except Exception as error:  # noqa: BLE001 - a model that fails must not take the service down
+            slot.error = f"{type(error).__name__}: {error}"
+            slot.failed_at = time.monotonic()
+        finally:
+            slot.loading = None

@@ -1,0 +1,259 @@
+"""What happened, kept without slowing it down: a buffer that is written every fifth of a second.
+
+Exact hits are counted. Every lookup that looked for candidates is logged with its score, the rule it was decided under
+and the draws that decide whether reviewers see it. If the database is down or the buffer full, records are dropped and
+counted: the cache goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from service import sampling
+from service.decision import Choice, MissReason
+from service.errors import Unavailable
+from service.guards import GUARD_VERSION
+from service.guards import judge as guard_judge
+from service.ids import IdSource, encode
+from service.policy import Policy
+from service.storage import entries, lookups
+from service.storage.database import Database, Transaction
+
+FLUSH_S = 0.2
+MAX_BUFFERED = 20_000
+"""Records in memory; at the flush interval this is 100,000 lookups a second."""
+
+_DAY_MS = 86_400_000
+log = structlog.get_logger("surehit.journal")
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A lookup that looked for candidates."""
+
+    lookup_id: int
+    policy: Policy
+    scope: str
+    query: str
+    exact_key: bytes
+    context_hash: bytes
+    at_ms: int
+    choice: Choice
+    served: entries.LiveEntry | None
+    second_score: float | None
+    fingerprint: str
+    partition: bytes
+
+
+class Journal:
+    """The buffer and its writer."""
+
+    def __init__(
+        self,
+        db: Database,
+        *,
+        new_id: IdSource,
+        clock_ms: Callable[[], int],
+        sampling_key: bytes,
+        on_count: Callable[[str, str, str, str, str], None] | None = None,
+    ) -> None:
+        self._db = db
+        self._new_id = new_id
+        self._clock_ms = clock_ms
+        self._sampling_key = sampling_key
+        self._on_count = on_count
+        self._observed: list[Observed] = []
+        self._counts: Counter[tuple[str, str, str, str, str]] = Counter()
+        self._touched: Counter[tuple[str, int]] = Counter()
+        self._writing = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+        self.dropped = 0
+
+    def start(self) -> None:
+        """Begin writing in the background."""
+        self._task = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """Write what is left and stop."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+        await self.flush()
+
+    def count(self, tenant: str, line: str, tier: str, outcome: str, reason: str) -> None:
+        """Count one outcome; `tier` is exact, semantic or none."""
+        self._counts[tenant, line, tier, outcome, reason] += 1
+        if self._on_count is not None:
+            self._on_count(tenant, line, tier, outcome, reason)
+
+    def exact_hit(self, tenant: str, line: str, entry_id: int) -> None:
+        """Count a hit of the exact tier."""
+        self.count(tenant, line, "exact", "hit", "")
+        self._touched[tenant, entry_id] += 1
+
+    def observe(self, record: Observed) -> None:
+        """Log a lookup that looked for candidates, and count its outcome."""
+        tenant, line = record.policy.tenant, record.policy.line
+        if record.served is not None:
+            self.count(tenant, line, "semantic", "hit", "")
+            self._touched[tenant, record.served.id] += 1
+        else:
+            reason = record.choice.reason or MissReason.EMPTY
+            self.count(tenant, line, "semantic", "miss", reason)
+        if len(self._observed) >= MAX_BUFFERED:
+            self.dropped += 1
+            return
+        self._observed.append(record)
+
+    async def flush(self) -> None:
+        """Write what has been buffered; on trouble of the database it is dropped and counted."""
+        async with self._writing:
+            observed, self._observed = self._observed, []
+            counts, self._counts = self._counts, Counter()
+            touched, self._touched = self._touched, Counter()
+            if not (observed or counts or touched):
+                return
+            try:
+                await self._write(observed, counts, touched)
+            except Unavailable as error:
+                self.dropped += len(observed)
+                self._counts.update(counts)  # counters are small: keep them for the next try
+                log.warning("journal_dropped", records=len(observed), error=error.detail)
+
+    async def _write(
+        self,
+        observed: list[Observed],
+        counts: Counter[tuple[str, str, str, str, str]],
+        touched: Counter[tuple[str, int]],
+    ) -> None:
+        rows: list[dict[str, Any]] = []
+        items: list[dict[str, Any]] = []
+        for record in observed:
+            row, item = await self._rows(record)
+            rows.append(row)
+            if item is not None:
+                items.append(item)
+        now = self._clock_ms()
+
+        def write(tx: Transaction) -> None:
+            lookups.add(tx, rows)
+            lookups.add_items(tx, items)
+            lookups.count(tx, now // _DAY_MS, counts)
+            for (tenant, entry_id), n in sorted(touched.items()):
+                entries.touch(tx, tenant, entry_id=entry_id, n=n, now=now)
+
+        await self._db.write(write)
+
+    async def _rows(self, record: Observed) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """The log row of a lookup and, when it was drawn, its review item.
+
+        A near miss was not compared by the guards while its caller waited; that is done here, since a curve must know
+        which candidates a lower threshold would really have served.
+        """
+        policy, choice = record.policy, record.choice
+        entry, guard, detail = record.served, choice.guard, choice.detail
+        plan = policy.config.sampling
+        if entry is None and choice.nearest is not None and choice.nearest.score >= plan.explore_floor:
+            live = await entries.live_in_partition(
+                self._db,
+                policy.tenant,
+                partition=record.partition,
+                ids=[choice.nearest.entry_id],
+                now=record.at_ms,
+            )
+            entry = live.get(choice.nearest.entry_id)
+            if entry is not None and guard is None and choice.reason is MissReason.BELOW_THRESHOLD:
+                refusal = guard_judge(entry.query, record.query, enabled=policy.guards)
+                if refusal is not None:
+                    guard, detail = refusal.guard, refusal.detail
+        score = choice.score if entry is not None else None
+        draw = sampling.sample(
+            plan,
+            self._sampling_key,
+            encode("lkp", record.lookup_id),
+            score=score,
+            guarded=guard is not None,
+        )
+        row = {
+            "id": record.lookup_id,
+            "tenant_id": policy.tenant,
+            "line": policy.line,
+            "scope": record.scope,
+            "at_ms": record.at_ms,
+            "outcome": "hit" if record.served is not None else "miss",
+            "reason": choice.reason,
+            "query": _column(record.query),
+            "exact_key": record.exact_key,
+            "context_hash": record.context_hash,
+            "entry_id": entry.id if entry else None,
+            "entry_query": _column(entry.query) if entry else None,
+            "response_hash": entry.response_hash if entry else None,
+            "entry_age_ms": record.at_ms - entry.created_ms if entry else None,
+            "score": choice.score,
+            "second_score": record.second_score,
+            "guard": guard,
+            "guard_detail": detail,
+            "threshold": policy.config.threshold,
+            "decision_id": policy.decision_id,
+            "mode": policy.config.mode,
+            "policy_version": policy.config.policy_version,
+            "score_version": score_version(record.fingerprint, policy),
+            "certify_probability": draw.certify_probability,
+            "inclusion_probability": draw.inclusion_probability,
+            "certify_draw": draw.certify_draw,
+            "explore_draw": draw.explore_draw,
+        }
+        if not draw.included or entry is None:
+            return row, None
+        copied = (
+            "tenant_id line scope exact_key context_hash entry_id query entry_query response_hash "
+            "score guard guard_detail threshold decision_id policy_version score_version "
+            "certify_probability inclusion_probability"
+        )
+        item = {name: row[name] for name in copied.split()}
+        item |= {
+            "id": self._new_id(),
+            "kind": "sampled",
+            "created_ms": record.at_ms,
+            "lookup_id": record.lookup_id,
+            "entry_response": entry.response,
+            "fresh_response": None,
+            "was_served": record.served is not None,
+            "streams": ",".join(draw.streams),
+            "gold_verdict": None,
+            "state": "open",
+            "verdict": None,
+            "reason": None,
+            "done_ms": None,
+            "lease_by": None,
+            "lease_until_ms": 0,
+        }
+        return row, item
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(FLUSH_S)
+            try:
+                await self.flush()
+            except Exception:  # the journal must outlive whatever one record does to it
+                log.exception("journal_failed")
+
+
+def score_version(fingerprint: str, policy: Policy) -> str:
+    """What a score depends on: model, guards and the line's choice among them. A label counts for one version only."""
+    off = sorted(name for name, on in policy.config.guards.items() if not on)
+    return f"{fingerprint}+guards-{GUARD_VERSION}" + (f"-without-{','.join(off)}" if off else "")
+
+
+def _column(text: str) -> str:
+    """Text as a column can hold it: PostgreSQL has no NUL."""
+    return text.replace("\x00", "\u2400")

@@ -1,0 +1,225 @@
+"""What makes two requests the same: the canonical request, its exact key, and its context.
+
+Everything of a request is part of its key unless it is listed here as inert, so an unknown field is safe by default.
+
+Canonical form: JSON with sorted keys; a top-level number with an integral value is written as an integer (0.0 is 0);
+the text of messages is put into Unicode form NFC, its line ends become LF, and white space behind its end is dropped.
+Nothing else is folded: case, inner spaces, indentation and compatibility forms (2⁵) all stay different.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from service.errors import InvalidRequest
+
+KEY_VERSION = b"surehit-key-1"
+
+INERT_FIELDS = frozenset(
+    {
+        # OpenAI: who asks, how it is billed, traced and delivered
+        "user",
+        "metadata",
+        "safety_identifier",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "service_tier",
+        "store",
+        "stream",
+        "stream_options",
+        # Anthropic
+        "speed",
+        "diagnostics",
+        # tracing labels that SDK wrappers put into bodies
+        "request_id",
+        "trace_id",
+        "cache_control",
+    }
+)
+"""Top-level fields of a request that cannot alter the answer."""
+
+INERT_MESSAGE_FIELDS = frozenset({"id", "cache_control"})
+"""Fields of a message or content block that cannot alter the answer: ids, and marks for the provider's own cache."""
+
+_TEXT_PARTS = frozenset({"text", "input_text"})
+_BLANK = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))  # invisible, zero width
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalRequest:
+    """A request in canonical form.
+
+    `body` is everything that can change the answer. `context` is the same with the query cut out; `query` is the text
+    of the last user message, or None where the request has none that could be compared by meaning (`no_query` says
+    why: `shape`, `turn` when the last message is not a user's, `blank`).
+    """
+
+    body: bytes
+    context: bytes
+    query: str | None
+    no_query: str | None
+    model: str
+
+    @property
+    def is_blank(self) -> bool:
+        """True when the last user message has no visible text."""
+        return self.no_query == "blank"
+
+
+def canonicalize(request: Any, *, inert: frozenset[str] = frozenset()) -> CanonicalRequest:
+    """The canonical form of any JSON value; `inert` adds a line's own top-level fields to the inert ones.
+
+    Raises InvalidRequest when the value is null, or has an empty list of messages.
+    """
+    if request is None:
+        raise InvalidRequest.field("request", "must be a JSON value that is not null")
+    if not isinstance(request, dict):
+        query = canonical_text(request) if isinstance(request, str) else None
+        reason = None if query and not is_blank(query) else ("blank" if query is not None else "shape")
+        body = _dump(query if query is not None else request)
+        return CanonicalRequest(body, b"null" if reason is None else body, query if reason is None else None, reason, "")
+    kept = {
+        name: _number(value)
+        for name, value in request.items()
+        if name not in INERT_FIELDS and name not in inert
+    }
+    field, reason = _turns_field(kept)
+    query: str | None = None
+    context = b""
+    if field is not None:
+        turns = kept[field]
+        if isinstance(turns, str):
+            text = kept[field] = canonical_text(turns)
+            query, reason = (text, None) if not is_blank(text) else (None, "blank")
+            context = _dump({**kept, field: None}) if query is not None else b""
+        else:
+            if not turns:
+                raise InvalidRequest.field(f"request.{field}", "must hold at least one message")
+            messages = kept[field] = [_message(m) for m in turns]
+            query, last, reason = _cut_query(messages[-1])
+            if query is not None:
+                context = _dump({**kept, field: [*messages[:-1], last]})
+    body = _dump(kept)
+    model = kept.get("model")
+    return CanonicalRequest(body, context or body, query, reason, model if isinstance(model, str) else "")
+
+
+def exact_key(*, tenant: str, scope: str, line: str, policy_version: str, body: bytes) -> bytes:
+    """SHA-256 (32 bytes) over the length-prefixed parts, so that no two different requests can share a key."""
+    return _digest(KEY_VERSION, tenant.encode(), scope.encode(), line.encode(), policy_version.encode(), body)
+
+
+def partition_key(
+    *, tenant: str, scope: str, line: str, policy_version: str, fingerprint: str, context: bytes
+) -> bytes:
+    """SHA-256 (32 bytes) that names the entries which a query may be compared with."""
+    return _digest(
+        b"surehit-partition-1",
+        tenant.encode(),
+        scope.encode(),
+        line.encode(),
+        policy_version.encode(),
+        fingerprint.encode(),
+        hashlib.sha256(context).digest(),
+    )
+
+
+def canonical_text(text: str) -> str:
+    """NFC, LF line ends, nothing behind the end. Lossless for the reader: no case, inner space or form is folded."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    return text.rstrip()
+
+
+def is_blank(text: str) -> bool:
+    """True when nothing of the text can be seen."""
+    return not text.translate(_BLANK).strip().strip("\x00")
+
+
+def _turns_field(request: dict[str, Any]) -> tuple[str | None, str | None]:
+    """The field that holds the conversation: OpenAI chat and Anthropic, OpenAI responses, plain prompt."""
+    if isinstance(request.get("messages"), list):
+        return "messages", None
+    for name in ("input", "prompt"):
+        if isinstance(request.get(name), str) or (name == "input" and isinstance(request.get(name), list)):
+            return name, None
+    return None, "shape"
+
+
+def _message(message: Any) -> Any:
+    if not isinstance(message, dict):
+        return message
+    kept = {k: v for k, v in message.items() if k not in INERT_MESSAGE_FIELDS}
+    content = kept.get("content")
+    if isinstance(content, str):
+        kept["content"] = canonical_text(content)
+    elif isinstance(content, list):
+        kept["content"] = [_part(p) for p in content]
+    return kept
+
+
+def _part(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
+    # a tool result's id links it to its call: it stays; only the mark for the provider's cache goes
+    kept = {k: v for k, v in part.items() if k != "cache_control"} if "cache_control" in part else dict(part)
+    if kept.get("type") in _TEXT_PARTS and isinstance(kept.get("text"), str):
+        kept["text"] = canonical_text(kept["text"])
+    return kept
+
+
+def _cut_query(message: Any) -> tuple[str | None, Any, str | None]:
+    """(query, the message without it, why there is none). Of several text parts the last is the query."""
+    if not isinstance(message, dict):
+        return None, message, "shape"
+    if message.get("role") != "user":
+        return None, message, "turn"
+    content = message.get("content")
+    if isinstance(content, str):
+        if is_blank(content):
+            return None, message, "blank"
+        return content, {**message, "content": None}, None
+    if isinstance(content, list):
+        for at in range(len(content) - 1, -1, -1):
+            part = content[at]
+            if isinstance(part, dict) and part.get("type") in _TEXT_PARTS:
+                text = part.get("text")
+                if isinstance(text, str) and not is_blank(text):
+                    cut = [*content[:at], {**part, "text": None}, *content[at + 1 :]]
+                    return text, {**message, "content": cut}, None
+        return None, message, "blank" if not any(map(_is_visible, content)) else "shape"
+    return None, message, "blank" if content is None else "shape"
+
+
+def _is_visible(part: Any) -> bool:
+    return not (isinstance(part, dict) and part.get("type") in _TEXT_PARTS)
+
+
+def _number(value: Any) -> Any:
+    """Clients disagree on how they write 0.0; the model does not."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
+def _dump(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, orjson.JSONEncodeError) as error:
+        raise InvalidRequest.field("request", f"cannot be written as JSON: {error}") from error
+
+
+def _digest(*parts: bytes) -> bytes:
+    h = hashlib.sha256()
+    for part in parts:
+        h.update(len(part).to_bytes(8, "big"))
+        h.update(part)
+    return h.digest()

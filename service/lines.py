@@ -1,0 +1,159 @@
+"""A business line's configuration: every field with its range and default, and how a change is read.
+
+One struct serves HTTP, command line and database, so that a field can't mean two things.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from service.eligibility import RULES
+from service.errors import FieldError, InvalidRequest
+from service.guards import GUARDS
+
+Mode = Literal["off", "exact", "shadow", "serve"]
+Language = Literal["en", "zh", "multi"]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+LifeTime = Annotated[float, Meta(gt=0.0, le=315_360_000.0)]
+
+NAME = re.compile(r"[^\x00-\x1f\x7f]{1,128}")
+"""A line, tenant or policy version: 1–128 characters, no control characters."""
+
+
+class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How many lookups are shown to reviewers. Each sampled item keeps the probability of its moment."""
+
+    certify_rate: Share = 0.05
+    """Share of lookups scoring at least `certify_floor` that go to review, whatever was decided."""
+    certify_floor: Annotated[float, Meta(ge=-1.0, le=1.0)] = 0.85
+    explore_rate: Share = 0.02
+    """Share of the other lookups down to `explore_floor`, guarded ones included."""
+    explore_floor: Annotated[float, Meta(ge=-1.0, le=1.0)] = 0.6
+    second_review_rate: Share = 0.1
+    """Share of «reusable» verdicts that a second person sees; every «not reusable» one is seen twice."""
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a line accepts."""
+
+    max_ttl_s: LifeTime | None = None
+    """Longest life time; a longer one is cut to it."""
+    max_temperature: Annotated[float, Meta(ge=0.0, le=2.0)] = 1.0
+    """Requests above it want another answer every time and are never reused by meaning."""
+    max_response_bytes: Annotated[int, Meta(ge=1, le=1 << 30)] = 4 << 20
+    max_entries: Annotated[int, Meta(ge=1)] | None = None
+    """Live entries; beyond it the least valuable go."""
+    max_candidates: Annotated[int, Meta(ge=1, le=8)] = 8
+    """Nearest entries that are looked at before a lookup is a miss."""
+
+
+class LineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything that a line's owner sets. The defaults are those of a new line."""
+
+    mode: Mode = "shadow"
+    threshold: Annotated[float, Meta(ge=-1.0, le=1.0)] = 0.95
+    """Smallest score that may hit. A score is a similarity: larger is nearer, 1.0 is the same text."""
+    language: Language = "en"
+    embedder: Annotated[str, Meta(min_length=1, max_length=512)] | None = None
+    """Name of an embedding model; null takes the default of the language."""
+    target_false_hit_rate: Annotated[float, Meta(gt=0.0, le=0.5)] = 0.03
+    confidence: Annotated[float, Meta(ge=0.5, lt=1.0)] = 0.95
+    ttl_s: LifeTime | None = None
+    """Life time of an entry stored without one; null means until it is invalidated."""
+    policy_version: Annotated[str, Meta(min_length=1, max_length=128, pattern="^[^\\x00-\\x1f\\x7f]+$")] = "1"
+    """Release of model, prompt or knowledge base. A new one retires all entries before it; the old one revives them."""
+    guards: dict[str, bool] = {}
+    """Guards switched off (or on again) by name; those not named are on."""
+    rules: dict[str, bool] = {}
+    """Classes of requests that are never reused by meaning, switched by name; those not named are on."""
+    volatile_ttl_s: LifeTime | None = 3600.0
+    """Life time in the exact tier of an answer to a time-bound question; null treats it as any other."""
+    quarantine: bool = False
+    """Serve a new entry by meaning only after it was reviewed as reusable."""
+    stale_while_revalidate_s: Annotated[float, Meta(ge=0.0, le=2_592_000.0)] = 0.0
+    stale_if_error_s: Annotated[float, Meta(ge=0.0, le=2_592_000.0)] = 0.0
+    inert_fields: list[Annotated[str, Meta(min_length=1, max_length=128)]] = []
+    """Own top-level request fields that cannot alter the answer (a tracing label, say)."""
+    sampling: Sampling = Sampling()
+    limits: Limits = Limits()
+
+    @property
+    def enabled_guards(self) -> frozenset[str]:
+        """Names of the guards that are on."""
+        return frozenset(name for name in GUARDS if self.guards.get(name, True))
+
+    @property
+    def enabled_rules(self) -> frozenset[str]:
+        """Names of the rules that are on."""
+        return frozenset(name for name in RULES if self.rules.get(name, True))
+
+
+class LineRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A line as it is kept: its configuration, and the decision that its threshold rests on (None: set by hand)."""
+
+    config: LineConfig
+    decision_id: int | None = None
+
+
+_decode_record = msgspec.json.Decoder(LineRecord).decode
+
+
+def record_from_json(text: str | bytes) -> LineRecord:
+    """A record as stored."""
+    return _decode_record(text)
+
+
+def record_to_json(record: LineRecord) -> str:
+    """The stored form."""
+    return msgspec.json.encode(record).decode()
+
+
+def parse(changes: Any, *, base: LineConfig | None = None) -> LineConfig:
+    """A configuration from JSON data: the given fields over `base` (PATCH) or over the defaults (PUT).
+
+    Raises InvalidRequest naming the field and its range.
+    """
+    if not isinstance(changes, dict):
+        raise InvalidRequest.field("body", "must be a JSON object of line settings")
+    merged = changes
+    if base is not None:
+        merged = msgspec.to_builtins(base)
+        for name, value in changes.items():
+            nested = merged.get(name)
+            is_group = isinstance(nested, dict) and isinstance(value, dict)
+            merged[name] = {**nested, **value} if is_group else value
+    try:
+        config = msgspec.convert(merged, LineConfig)
+    except msgspec.ValidationError as error:
+        raise invalid(error) from error
+    for field, given, known in (("guards", config.guards, GUARDS), ("rules", config.rules, RULES)):
+        for name in given:
+            if name not in known:
+                raise InvalidRequest.field(f"{field}.{name}", f"is unknown; known are {', '.join(sorted(known))}")
+    if config.sampling.explore_floor > config.sampling.certify_floor:
+        raise InvalidRequest.field("sampling.explore_floor", "must not be above sampling.certify_floor")
+    return config
+
+
+def check_name(field: str, value: Any) -> str:
+    """A usable name, or InvalidRequest."""
+    if not isinstance(value, str) or not NAME.fullmatch(value) or value != value.strip():
+        raise InvalidRequest.field(
+            field, "must be 1 to 128 characters, without control characters or blanks at its ends"
+        )
+    return value
+
+
+def invalid(error: msgspec.ValidationError) -> InvalidRequest:
+    """msgspec's message already names the range; its path `$.a.b` becomes the field's name."""
+    message, _, path = str(error).partition(" - at `$")
+    field = path.rstrip("`").lstrip(".") or "body"
+    found = re.search(r"unknown field `(.+?)`", message)
+    if found:
+        field = f"{field}.{found[1]}" if path.rstrip("`") else found[1]
+        message = "is not a known field"
+    return InvalidRequest(f"{field}: {message}", errors=(FieldError(field, message),))

@@ -1,0 +1,460 @@
+"""A lookup, top to bottom: exact tier, eligibility, embedding, nearest live entries, the serving rule, the log."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from index.embedding.pool import EmbeddingPool
+from index.types import EmbeddingError, TextRefused, Vector
+from service import eligibility, ids, key
+from service.cache import Cache, Caller
+from service.decision import Candidate, Choice, Judge, MissReason, Refused, decide
+from service.embedders import Slot
+from service.errors import InvalidRequest, Unauthorized, Unavailable
+from service.guards import judge as guard_judge
+from service.journal import Observed
+from service.key import CanonicalRequest
+from service.outcome import Hit, Miss, Tier
+from service.partitions import Partition
+from service.policy import BlockedPair, Policy
+from service.storage import entries, fills
+from service.storage.database import Row
+
+BOTH: tuple[Tier, ...] = ("exact", "semantic")
+_POLL_S = 0.025
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A lookup as the caller put it."""
+
+    line: str
+    request: Any
+    scope: str = ""
+    tiers: Sequence[Tier] = BOTH
+    wait_ms: int = 0
+    max_age_s: float | None = None
+    """Only entries younger than this; 0 accepts none."""
+    may_serve: bool = True
+    """False: don't serve (`no-cache`), but let the answer be stored."""
+
+
+class FillPayload(msgspec.Struct, array_like=True, frozen=True):
+    """What a later store needs of a lookup that missed."""
+
+    line: str
+    scope: str
+    policy_version: str
+    model: str
+    body: bytes
+    context_hash: bytes
+    query: str | None
+    ineligible: str | None
+    """Why the answer must not be reused by meaning; None when it may."""
+    partition: bytes | None = None
+    fingerprint: str | None = None
+    vector: bytes | None = None
+
+
+@dataclass(slots=True)
+class _Semantic:
+    """What the semantic tier came to."""
+
+    choice: Choice
+    ineligible: str | None = None
+    partition: bytes | None = None
+    fingerprint: str | None = None
+    vector: Vector | None = None
+    hit: entries.LiveEntry | None = None
+    second_score: float | None = None
+    was_asked: bool = False
+    """True when candidates were looked for: such lookups are what hit rates are counted over."""
+
+
+async def lookup(cache: Cache, caller: Caller, ask: Ask) -> Hit | Miss:
+    """Answer from the cache, or say why not. Trouble of the cache's own is a miss (`degraded`), never an error."""
+    lookup_id = cache.new_id()
+    try:
+        return await _lookup(cache, caller, ask, lookup_id)
+    except Unavailable as error:
+        cache.journal.count(caller.tenant, ask.line, "none", "miss", MissReason.DEGRADED)
+        return Miss(ids.encode("lkp", lookup_id), MissReason.DEGRADED, detail=error.detail)
+
+
+async def _lookup(cache: Cache, caller: Caller, ask: Ask, lookup_id: int) -> Hit | Miss:
+    now = cache.clock_ms()
+    policy, canonical, exact_key, row = await read_exact(cache, caller, ask, now=now)
+    if policy.config.mode == "off":
+        cache.journal.count(caller.tenant, ask.line, "none", "miss", MissReason.MODE)
+        return Miss(ids.encode("lkp", lookup_id), MissReason.MODE)
+    if ask.may_serve and "exact" in ask.tiers:
+        hit = _exact_hit(cache, ask, row, lookup_id, now)
+        if hit is not None:
+            cache.journal.exact_hit(caller.tenant, ask.line, hit.entry_id)
+            return hit
+    found = await _semantic(cache, caller, policy, ask, canonical, now)
+    chosen = found.choice.candidate
+    if found.hit is not None and chosen is not None:
+        _observe(cache, policy, ask, lookup_id, found, canonical, exact_key, now)
+        return Hit(
+            ids.encode("lkp", lookup_id),
+            "semantic",
+            chosen.entry_id,
+            found.hit.response,
+            found.hit.created_ms,
+            found.hit.expires_ms,
+            now,
+            chosen.score,
+            policy.config.threshold,
+        )
+    reason = found.choice.reason or MissReason.SHADOW
+    miss = Miss(
+        ids.encode("lkp", lookup_id),
+        reason,
+        found.choice.score,
+        found.choice.guard,
+        found.choice.detail,
+    )
+    fill = await _begin_fill(cache, caller, policy, ask, canonical, exact_key, lookup_id, found, now)
+    if not fill:
+        miss = replace(miss, fill=False)
+        if ask.wait_ms and ask.may_serve and "exact" in ask.tiers:
+            waited = await _wait(cache, caller, ask, exact_key, lookup_id, miss)
+            if isinstance(waited, Hit):
+                cache.journal.exact_hit(caller.tenant, ask.line, waited.entry_id)
+                return waited
+            miss = waited
+    if found.was_asked:
+        _observe(cache, policy, ask, lookup_id, found, canonical, exact_key, now)
+    else:
+        cache.journal.count(caller.tenant, ask.line, "none", "miss", reason)
+    return miss
+
+
+async def read_exact(
+    cache: Cache, caller: Caller, ask: Ask, *, now: int
+) -> tuple[Policy, CanonicalRequest, bytes, Row]:
+    """The line as it is in force, the request's key under it, and the exact tier's row, all of one moment.
+
+    The read also proves that the API key was not revoked. Raises Unauthorized, InvalidRequest, Unavailable.
+    """
+    policy = cache.policies.held(caller.tenant, ask.line)
+    for _ in range(4):
+        if policy is None:
+            policy = await cache.policies.get_or_create(
+                caller.tenant, ask.line, change_id=cache.new_id(), now=now
+            )
+        canonical = key.canonicalize(ask.request, inert=policy.inert)
+        exact_key = key.exact_key(
+            tenant=caller.tenant,
+            scope=ask.scope,
+            line=ask.line,
+            policy_version=policy.config.policy_version,
+            body=canonical.body,
+        )
+        row = await entries.exact(
+            cache.db, caller.tenant, line=ask.line, key=exact_key, now=now, api_key=caller.key_hash
+        )
+        if row is None:
+            if await cache.policies.load(caller.tenant, ask.line) is not None:
+                raise Unauthorized("this API key was revoked")
+            policy = None
+        elif row[0] != policy.revision:
+            policy = await cache.policies.load(caller.tenant, ask.line)
+        else:
+            return policy, canonical, exact_key, row
+    raise Unavailable("the line changes faster than it can be read")
+
+
+def _exact_hit(cache: Cache, ask: Ask, row: Row, lookup_id: int, now: int) -> Hit | None:
+    _, entry_id, response, created_ms, expires_ms = row[:5]
+    if entry_id is None or not _is_young(created_ms, ask.max_age_s, now):
+        return None
+    # the id names the entry: exact hits are not logged one by one, and feedback must find what was served
+    public = f"{ids.encode('lkp', lookup_id)}.{ids.encode('ent', entry_id)[4:]}"
+    return Hit(public, "exact", entry_id, response, created_ms, expires_ms, now)
+
+
+def _is_young(created_ms: int, max_age_s: float | None, now: int) -> bool:
+    return max_age_s is None or now - created_ms < max_age_s * 1000
+
+
+async def _semantic(
+    cache: Cache, caller: Caller, policy: Policy, ask: Ask, canonical: CanonicalRequest, now: int
+) -> _Semantic:
+    """Candidates for the query and the choice among them."""
+    if policy.config.mode == "exact":
+        return _none(MissReason.MODE)
+    if canonical.query is None:
+        return _none(MissReason.BYPASS, ineligible=canonical.no_query)
+    refused = ineligible(policy, ask.request, canonical.query)
+    if refused is not None:
+        return _none(MissReason(refused.reason), ineligible=refused.reason)
+    if "semantic" not in ask.tiers or not ask.may_serve:
+        return _none(MissReason.MODE if "semantic" not in ask.tiers else MissReason.BYPASS)
+    try:
+        return await _search(cache, caller, policy, ask, canonical, canonical.query, now)
+    except TextRefused as error:
+        return _none(MissReason(str(error.readability.reason or "bypass").replace("blank", "bypass")), ineligible=error.readability.reason)
+    except (EmbeddingError, TimeoutError) as error:
+        return _none(MissReason.DEGRADED, detail=f"embedder: {error}")
+
+
+async def _search(
+    cache: Cache,
+    caller: Caller,
+    policy: Policy,
+    ask: Ask,
+    canonical: CanonicalRequest,
+    query: str,
+    now: int,
+) -> _Semantic:
+    budget_s = cache.settings.embed_budget_ms / 1000
+    slot = await slot_of(cache, policy, timeout_s=budget_s)
+    embedder, pool = slot.embedder, slot.pool
+    if embedder is None or pool is None:  # `ready` has made sure of it
+        return _none(MissReason.DEGRADED)
+    partition_key = partition_of(policy, ask.scope, embedder.fingerprint, canonical)
+    partition = await cache.partitions.refresh(
+        caller.tenant, partition_key, dimensions=embedder.dimensions
+    )
+    found = _Semantic(Choice(None, MissReason.EMPTY, None), partition=partition_key, was_asked=True)
+    found.fingerprint = embedder.fingerprint
+    if not len(partition.index):
+        return found
+    found.vector = await pool.embed_one(query, timeout_s=budget_s)
+    judge = await _judge(policy, ask, canonical, found.vector, pool, budget_s)
+    await _choose(cache, caller, policy, partition, found, query, judge, ask, now)
+    return found
+
+
+async def _choose(
+    cache: Cache,
+    caller: Caller,
+    policy: Policy,
+    partition: Partition,
+    found: _Semantic,
+    query: str,
+    judge: Judge,
+    ask: Ask,
+    now: int,
+) -> None:
+    """Search, re-read what was proposed, decide; dead proposals are dropped and the search goes on."""
+    vector = found.vector
+    if vector is None:
+        return
+    threshold = policy.config.threshold
+    k = policy.config.limits.max_candidates
+    while True:
+        neighbors = cache.partitions.search(partition, vector, k)
+        over = [n for n in neighbors if n.similarity >= threshold]
+        live: dict[int, entries.LiveEntry] = {}
+        if over:
+            live = await entries.live_in_partition(
+                cache.db,
+                caller.tenant,
+                partition=partition.key,
+                ids=[n.label for n in over],
+                now=now,
+            )
+        dead = [n.label for n in over if n.label not in live]
+        if not dead:
+            break
+        cache.partitions.drop(partition, dead)
+    candidates = [
+        Candidate(n.label, n.similarity, live[n.label].query, live[n.label].response_hash, live[n.label].quarantined)
+        for n in over
+        if _is_young(live[n.label].created_ms, ask.max_age_s, now)
+    ]
+    under = [Candidate(n.label, n.similarity, "", b"") for n in neighbors[len(over) : len(over) + 1]]
+    choice = decide(query, candidates + under, threshold=threshold, judge=judge)
+    found.second_score = neighbors[1].similarity if len(neighbors) > 1 else None
+    if choice.candidate is not None:
+        if policy.config.mode == "serve":
+            found.hit = live[choice.candidate.entry_id]
+        else:
+            choice = Choice(None, MissReason.SHADOW, choice.score, nearest=choice.candidate)
+    found.choice = choice
+
+
+async def _judge(
+    policy: Policy, ask: Ask, canonical: CanonicalRequest, vector: Vector, pool: EmbeddingPool, budget_s: float
+) -> Judge:
+    """Guards and blocked pairs as one judge."""
+    context = hashlib.sha256(canonical.context).digest()
+    pairs = policy.blocks.get((ask.scope, context), ())
+    blocked: list[tuple[BlockedPair, Vector | None]] = []
+    for pair in pairs:
+        try:
+            blocked.append((pair, await pool.embed_one(pair.query, timeout_s=budget_s)))
+        except EmbeddingError:
+            blocked.append((pair, None))
+    enabled = policy.guards
+
+    def judge(candidate: Candidate, new_query: str) -> Refused | None:
+        for pair, blocked_vector in blocked:
+            if _is_blocked(pair, blocked_vector, candidate, new_query, vector):
+                return Refused("blocked", "this answer was judged wrong for this query or one like it")
+        refusal = guard_judge(candidate.query, new_query, enabled=enabled)
+        return None if refusal is None else Refused(refusal.guard, refusal.detail)
+
+    return judge
+
+
+def _is_blocked(
+    pair: BlockedPair, pair_vector: Vector | None, candidate: Candidate, query: str, vector: Vector
+) -> bool:
+    """True for the blocked query itself, and for one that is nearer to it than to the candidate.
+
+    The answer counts as the same when entry or answer text is, so that a duplicate can't repeat the mistake.
+    """
+    if candidate.query != pair.entry_query and candidate.response_hash != pair.response_hash:
+        return False
+    if pair.query == query:
+        return True
+    return pair_vector is not None and float(np.dot(pair_vector, vector)) >= candidate.score
+
+
+def ineligible(policy: Policy, request: Any, query: str) -> eligibility.Ineligible | None:
+    """Why this request must not be answered by meaning, whatever is stored; None when it may."""
+    temperature = request.get("temperature") if isinstance(request, dict) else None
+    if isinstance(temperature, int | float) and temperature > policy.config.limits.max_temperature:
+        return eligibility.Ineligible("creative", f"temperature {temperature}")
+    return eligibility.classify(query, enabled=policy.rules)
+
+
+async def slot_of(cache: Cache, policy: Policy, *, timeout_s: float) -> Slot:
+    """The line's embedding model, loaded."""
+    name = cache.embedders.name_for(policy.config.language, policy.config.embedder)
+    return await cache.embedders.ready(name, timeout_s=timeout_s)
+
+
+def partition_of(policy: Policy, scope: str, fingerprint: str, canonical: CanonicalRequest) -> bytes:
+    """The partition of a request under a line."""
+    return key.partition_key(
+        tenant=policy.tenant,
+        scope=scope,
+        line=policy.line,
+        policy_version=policy.config.policy_version,
+        fingerprint=fingerprint,
+        context=canonical.context,
+    )
+
+
+async def _begin_fill(
+    cache: Cache,
+    caller: Caller,
+    policy: Policy,
+    ask: Ask,
+    canonical: CanonicalRequest,
+    exact_key: bytes,
+    lookup_id: int,
+    found: _Semantic,
+    now: int,
+) -> bool:
+    """Record the miss so that its store needs no more than the lookup id; True for the one who should fill."""
+    payload = msgspec.msgpack.encode(
+        FillPayload(
+            line=ask.line,
+            scope=ask.scope,
+            policy_version=policy.config.policy_version,
+            model=canonical.model,
+            body=canonical.body,
+            context_hash=hashlib.sha256(canonical.context).digest(),
+            query=canonical.query,
+            ineligible=found.ineligible,
+            partition=found.partition,
+            fingerprint=found.fingerprint,
+            vector=None if found.vector is None else found.vector.tobytes(),
+        )
+    )
+    settings = cache.settings
+    return await cache.db.write(
+        lambda tx: fills.begin(
+            tx,
+            caller.tenant,
+            lookup_id=lookup_id,
+            key=exact_key,
+            payload=payload,
+            now=now,
+            lease_until=now + settings.fill_lease_s * 1000,
+            keep_until=now + settings.fill_ttl_s * 1000,
+        )
+    )
+
+
+async def _wait(
+    cache: Cache, caller: Caller, ask: Ask, exact_key: bytes, lookup_id: int, miss: Miss
+) -> Hit | Miss:
+    """Wait for whoever fills the key; when that one gives up, this caller may fill."""
+    deadline = cache.clock_ms() + ask.wait_ms
+    while cache.clock_ms() < deadline:
+        await asyncio.sleep(_POLL_S)
+        now = cache.clock_ms()
+        row = await entries.exact(
+            cache.db, caller.tenant, line=ask.line, key=exact_key, now=now, api_key=caller.key_hash
+        )
+        hit = _exact_hit(cache, ask, row, lookup_id, now) if row is not None else None
+        if hit is not None:
+            return hit
+        taken = await cache.db.write(
+            lambda tx, at=now: fills.take_over(  # type: ignore[misc]
+                tx,
+                caller.tenant,
+                lookup_id=lookup_id,
+                key=exact_key,
+                now=at,
+                lease_until=at + cache.settings.fill_lease_s * 1000,
+            )
+        ) if not await fills.is_being_filled(cache.db, caller.tenant, key=exact_key, now=now) else False
+        if taken:
+            return replace(miss, fill=True, collapsed=True)
+    return replace(miss, collapsed=True)
+
+
+def _observe(
+    cache: Cache,
+    policy: Policy,
+    ask: Ask,
+    lookup_id: int,
+    found: _Semantic,
+    canonical: CanonicalRequest,
+    exact_key: bytes,
+    now: int,
+) -> None:
+    cache.journal.observe(
+        Observed(
+            lookup_id=lookup_id,
+            policy=policy,
+            scope=ask.scope,
+            query=canonical.query or "",
+            exact_key=exact_key,
+            context_hash=hashlib.sha256(canonical.context).digest(),
+            at_ms=now,
+            choice=found.choice,
+            served=found.hit,
+            second_score=found.second_score,
+            fingerprint=found.fingerprint or "",
+            partition=found.partition or b"",
+        )
+    )
+
+
+def _none(reason: MissReason, *, ineligible: str | None = None, detail: str | None = None) -> _Semantic:
+    return _Semantic(Choice(None, reason, None, detail=detail), ineligible=ineligible)
+
+
+def parse_tiers(value: Any) -> tuple[Tier, ...]:
+    """`["exact"]` or `["exact", "semantic"]`; anything else is refused, an empty list too."""
+    if value is None:
+        return BOTH
+    if value in (["exact"], ["exact", "semantic"]):
+        return tuple(value)
+    raise InvalidRequest.field("tiers", 'must be ["exact"] or ["exact", "semantic"]')

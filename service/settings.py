@@ -1,0 +1,134 @@
+"""Settings: `SUREHIT_…` variables or a `surehit.toml`, read once at start and handed on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Settings(BaseSettings):
+    """Every setting of the service, with its unit in the name and its default."""
+
+    model_config = SettingsConfigDict(env_prefix="SUREHIT_", extra="ignore", frozen=True)
+
+    data_dir: Path = Field(
+        default=Path("~/.local/share/surehit"),
+        description="Where models, snapshots and the default database live.",
+    )
+    database_url: str = Field(
+        default="",
+        description="SQLAlchemy URL: postgresql+psycopg://… or sqlite:///…; empty means "
+        "SQLite in the data directory.",
+    )
+    read_dsn: str = Field(default="", description="A PostgreSQL replica for reads (optional).")
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on.")
+    uds: str = Field(default="", description="Unix socket to listen on instead of host and port.")
+    ui_port: int = Field(default=8501, ge=0, le=65535, description="Port of the review page.")
+    embed_threads: int = Field(
+        default=0, ge=0, le=64, description="Embedding workers; 0 means one per core."
+    )
+    embed_budget_ms: int = Field(
+        default=1000,
+        ge=1,
+        le=60_000,
+        description="Longest that a lookup waits for its embedding before it is a miss "
+        "(`degraded`).",
+    )
+    database_budget_ms: int = Field(
+        default=1000,
+        ge=1,
+        le=60_000,
+        description="Longest that a lookup waits for the database before it is a miss "
+        "(`degraded`).",
+    )
+    embed_url: str = Field(
+        default="", description="An OpenAI-compatible embedding server to use instead (optional)."
+    )
+    index_memory_mb: int = Field(
+        default=2048, ge=16, description="Memory for vector indexes; beyond it the least used go."
+    )
+    max_body_mb: int = Field(default=8, ge=1, le=1024, description="Largest request body.")
+    fill_lease_s: int = Field(
+        default=60, ge=1, le=3600, description="How long one caller may fill a missed key alone."
+    )
+    fill_ttl_s: int = Field(
+        default=3600, ge=60, le=86_400, description="How long a lookup id may be used by store."
+    )
+    log_retention_days: int = Field(
+        default=30, ge=1, le=3650, description="How long lookups are kept in the log."
+    )
+    access_log: bool = Field(default=False, description="Log each HTTP request (halves throughput).")
+    openai_base_url: str = Field(
+        default="https://api.openai.com/v1", description="Upstream of /openai/v1."
+    )
+    openai_api_key: SecretStr = Field(
+        default=SecretStr(""), description="Sent upstream; empty means: pass the caller's own on."
+    )
+    anthropic_base_url: str = Field(
+        default="https://api.anthropic.com/v1", description="Upstream of /anthropic/v1."
+    )
+    anthropic_api_key: SecretStr = Field(
+        default=SecretStr(""), description="Sent upstream; empty means: pass the caller's own on."
+    )
+    usage_on_hit: str = Field(
+        default="zero",
+        pattern="^(zero|original)$",
+        description="Usage that a proxied hit reports: zero (nothing was spent) or original.",
+    )
+    upstream_timeout_s: float = Field(
+        default=600.0, gt=0, le=3600, description="Longest upstream call of the proxy."
+    )
+
+    @field_validator("data_dir")
+    @classmethod
+    def _expand(cls, value: Path) -> Path:
+        return value.expanduser()
+
+    @property
+    def database(self) -> str:
+        """The URL in force."""
+        return self.database_url or f"sqlite:///{self.data_dir / 'surehit.db'}"
+
+    @property
+    def is_embedded(self) -> bool:
+        """True on the embedded default (SQLite), where `up` and `serve` migrate by themselves."""
+        return self.database.startswith("sqlite")
+
+    @property
+    def is_loopback(self) -> bool:
+        """True when only this machine can reach the service."""
+        return bool(self.uds) or self.host in LOOPBACK
+
+    @property
+    def models_dir(self) -> Path:
+        """Where built model files live."""
+        return self.data_dir / "models"
+
+    @property
+    def workers(self) -> int:
+        """Embedding threads in force: one per usable core unless told otherwise."""
+        return self.embed_threads or max(1, min(8, os.cpu_count() or 1))
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments win over the environment, which wins over `surehit.toml` here."""
+        toml = TomlConfigSettingsSource(settings_cls, toml_file="surehit.toml")
+        return init_settings, env_settings, toml

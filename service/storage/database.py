@@ -1,0 +1,74 @@
+"""How rows are reached: reads on the caller's event loop, writes through writers that commit in groups.
+
+`Database` has two implementations with the same meaning. A *read* runs one prepared statement. A *write* runs a
+function over a `Transaction` in a writer thread; several that wait together share one commit, each behind its own
+savepoint, and every caller is answered after the commit that holds its work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from service.storage.query import Query
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+
+class Transaction(Protocol):
+    """What a write may do: run statements, in order, inside one transaction."""
+
+    is_postgresql: bool
+
+    def run(self, query: Query, params: dict[str, Any] | None = None) -> list[Row]:
+        """Run a statement; the rows it returns, if any."""
+        ...
+
+    def run_many(self, query: Query, params: list[dict[str, Any]]) -> None:
+        """Run a statement once per set of parameters."""
+        ...
+
+    def count(self, query: Query, params: dict[str, Any] | None = None) -> int:
+        """Run a statement; how many rows it changed."""
+        ...
+
+    def text(self, sql: str, params: dict[str, Any] | None = None) -> list[Row]:
+        """Run SQL of one dialect only (locks)."""
+        ...
+
+
+class Database(Protocol):
+    """The rows, whichever server holds them. Raises Unavailable when it does not answer."""
+
+    is_postgresql: bool
+
+    async def open(self) -> None:
+        """Connect; raises Unavailable."""
+        ...
+
+    async def close(self) -> None:
+        """Finish the writes that were accepted and disconnect."""
+        ...
+
+    async def read(self, query: Query, params: dict[str, Any]) -> list[Row]:
+        """Rows of one committed state."""
+        ...
+
+    async def write(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
+        """Run `work` in a transaction; its value, once committed.
+
+        `durable` asks for a commit that outlives a power cut (invalidation, verdicts, lines); without it a SQLite
+        commit outlives a crash of the process, and a power cut may take the last moments of stored answers.
+        `work` may run twice, so it must change nothing but rows.
+        """
+        ...
+
+
+def open_database(url: str, *, budget_ms: int) -> Database:
+    """The implementation for an SQLAlchemy URL."""
+    from service.storage import postgresql, sqlite
+
+    if url.startswith("sqlite"):
+        return sqlite.SqliteDatabase(url)
+    return postgresql.PostgresqlDatabase(url, budget_ms=budget_ms)

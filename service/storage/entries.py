@@ -1,0 +1,416 @@
+"""Entries: found by key, by partition or by id, always for one tenant and always live."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy.dialects import sqlite
+
+from service.storage.database import Database, Row, Transaction
+from service.storage.models import ApiKey, ChangeCounter, Entry, EntryTag, Line
+from service.storage.query import Query, change_horizon
+
+CANDIDATE_IDS = 8
+"""Ids that one re-read takes; shorter lists are padded with an id that no row has."""
+
+_NO_ID = -1
+
+
+def _is_live() -> Any:
+    return or_(Entry.expires_ms.is_(None), Entry.expires_ms > bindparam("now"))
+
+
+@dataclass(frozen=True, slots=True)
+class LiveEntry:
+    """What serving an entry needs, read from its live row."""
+
+    id: int
+    response: bytes
+    created_ms: int
+    expires_ms: int | None
+    query: str
+    response_hash: bytes
+    quarantined: bool
+    hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """An entry to be written."""
+
+    id: int
+    exact_key: bytes
+    tenant: str
+    line: str
+    scope: str
+    policy_version: str
+    model: str
+    created_ms: int
+    expires_ms: int | None
+    response: bytes
+    request: bytes
+    query: str | None
+    partition: bytes | None
+    fingerprint: str | None
+    context_hash: bytes
+    vector: bytes | None
+    tags: tuple[str, ...]
+    quarantined: bool
+    stored_by: str
+
+
+# The exact tier's one read: is the key still good, is the line still as we know it, and is there a live answer?
+_EXACT_COLUMNS = (
+    Entry.id,
+    Entry.response,
+    Entry.created_ms,
+    Entry.expires_ms,
+)
+_EXACT = Query(
+    "exact",
+    select(Line.revision, *_EXACT_COLUMNS)
+    .select_from(Line)
+    .outerjoin(
+        Entry,
+        and_(Entry.exact_key == bindparam("key"), Entry.tenant_id == bindparam("tenant"), _is_live()),
+    )
+    .where(Line.tenant_id == bindparam("tenant"), Line.name == bindparam("line")),
+)
+_EXACT_WITH_KEY = Query(
+    "exact_with_key",
+    select(Line.revision, *_EXACT_COLUMNS, ApiKey.revoked_ms)
+    .select_from(Line)
+    .join(ApiKey, ApiKey.key_hash == bindparam("api_key"))
+    .outerjoin(
+        Entry,
+        and_(Entry.exact_key == bindparam("key"), Entry.tenant_id == bindparam("tenant"), _is_live()),
+    )
+    .where(
+        Line.tenant_id == bindparam("tenant"),
+        Line.name == bindparam("line"),
+        ApiKey.revoked_ms.is_(None),
+    ),
+)
+
+
+async def exact(
+    db: Database, tenant: str, *, line: str, key: bytes, now: int, api_key: bytes | None
+) -> Row | None:
+    """(revision, id | None, response, created_ms, expires_ms); None when the line or the API key is gone."""
+    params = {"tenant": tenant, "line": line, "key": key, "now": now}
+    if api_key is None:
+        rows = await db.read(_EXACT, params)
+    else:
+        params["api_key"] = api_key
+        rows = await db.read(_EXACT_WITH_KEY, params)
+    return rows[0] if rows else None
+
+
+_LIVE = Query(
+    "live_entries",
+    select(
+        Entry.id,
+        Entry.response,
+        Entry.created_ms,
+        Entry.expires_ms,
+        Entry.query,
+        Entry.response_hash,
+        Entry.quarantined,
+        Entry.hits,
+    ).where(
+        Entry.id.in_([bindparam(f"id{n}") for n in range(CANDIDATE_IDS)]),
+        Entry.tenant_id == bindparam("tenant"),
+        Entry.partition == bindparam("partition"),
+        _is_live(),
+    ),
+)
+
+
+async def live_in_partition(
+    db: Database, tenant: str, *, partition: bytes, ids: Sequence[int], now: int
+) -> dict[int, LiveEntry]:
+    """The live rows among `ids` (at most CANDIDATE_IDS): the re-check that every semantic hit passes."""
+    params: dict[str, Any] = {"tenant": tenant, "partition": partition, "now": now}
+    for n in range(CANDIDATE_IDS):
+        params[f"id{n}"] = ids[n] if n < len(ids) else _NO_ID
+    rows = await db.read(_LIVE, params)
+    return {row[0]: LiveEntry(*row[:6], bool(row[6]), row[7]) for row in rows}
+
+
+_CHANGED = Query(
+    "changed_in_partition",
+    select(Entry.id, change_horizon(Entry.change_seq))
+    .where(
+        Entry.partition == bindparam("partition"),
+        Entry.change_seq >= bindparam("since"),
+        Entry.tenant_id == bindparam("tenant"),
+    )
+    .order_by(Entry.change_seq, Entry.id),
+)
+_VECTORS = Query(
+    "vectors_of_partition",
+    select(Entry.id, Entry.vector, change_horizon(Entry.change_seq))
+    .where(
+        Entry.partition == bindparam("partition"),
+        Entry.change_seq >= bindparam("since"),
+        Entry.tenant_id == bindparam("tenant"),
+    )
+    .order_by(Entry.id),
+)
+
+
+async def changed_in_partition(
+    db: Database, tenant: str, *, partition: bytes, since: int
+) -> list[Row]:
+    """(id, horizon) of entries written since a horizon; the largest horizon is where to go on."""
+    return await db.read(
+        _CHANGED, {"tenant": tenant, "partition": partition, "since": since}
+    )
+
+
+async def vectors_of_partition(
+    db: Database, tenant: str, *, partition: bytes, since: int
+) -> list[Row]:
+    """(id, vector bytes, horizon) of entries written since a horizon."""
+    return await db.read(_VECTORS, {"tenant": tenant, "partition": partition, "since": since})
+
+
+_entry = Entry.__table__
+_insert = sqlite.insert(_entry)  # the same ON CONFLICT text on both databases
+_REPLACED = (
+    "created_ms",
+    "expires_ms",
+    "response",
+    "response_hash",
+    "request",
+    "query",
+    "partition",
+    "fingerprint",
+    "context_hash",
+    "vector",
+    "change_seq",
+    "quarantined",
+    "stored_by",
+    "model",
+)
+_UPSERT = Query(
+    "upsert_entry",
+    _insert.values({c.name: bindparam(c.name) for c in _entry.columns})
+    .on_conflict_do_update(
+        index_elements=["exact_key"], set_={name: _insert.excluded[name] for name in _REPLACED}
+    )
+    .returning(_entry.c.id),
+)
+_DROP_EXPIRED_KEY = Query(
+    "drop_expired_key",
+    delete(Entry).where(
+        Entry.exact_key == bindparam("key"),
+        Entry.tenant_id == bindparam("tenant"),
+        Entry.expires_ms <= bindparam("now"),
+    ),
+)
+_DROP_TAGS = Query(
+    "drop_tags",
+    delete(EntryTag).where(
+        EntryTag.entry_id == bindparam("id"), EntryTag.tenant_id == bindparam("tenant")
+    ),
+)
+_ADD_TAG = Query(
+    "add_tag",
+    insert(EntryTag).values(
+        tenant_id=bindparam("tenant"), tag=bindparam("tag"), entry_id=bindparam("id")
+    ),
+)
+_NEXT_CHANGE = Query(
+    "next_change",
+    update(ChangeCounter)
+    .where(ChangeCounter.id == 1)
+    .values(value=ChangeCounter.value + 1)
+    .returning(ChangeCounter.value),
+)
+
+
+def next_change(tx: Transaction) -> int:
+    """The `change_seq` of this transaction; see `query.change_horizon` for how readers use it."""
+    if tx.is_postgresql:
+        return int(tx.text("SELECT pg_current_xact_id()::text::bigint")[0][0])
+    return int(tx.run(_NEXT_CHANGE)[0][0])
+
+
+def put(tx: Transaction, tenant: str, entry: NewEntry) -> tuple[int, bool]:
+    """Write an entry under its exact key: (id, whether a live one was replaced). A replaced one keeps its id."""
+    now = entry.created_ms
+    tx.run(_DROP_EXPIRED_KEY, {"key": entry.exact_key, "tenant": tenant, "now": now})
+    rows = tx.run(
+        _UPSERT,
+        {
+            "id": entry.id,
+            "exact_key": entry.exact_key,
+            "tenant_id": tenant,
+            "line": entry.line,
+            "scope": entry.scope,
+            "policy_version": entry.policy_version,
+            "model": entry.model,
+            "created_ms": now,
+            "expires_ms": entry.expires_ms,
+            "response": entry.response,
+            "response_hash": hashlib.sha256(entry.response).digest(),
+            "request": entry.request,
+            "query": entry.query,
+            "partition": entry.partition,
+            "fingerprint": entry.fingerprint,
+            "context_hash": entry.context_hash,
+            "vector": entry.vector,
+            "change_seq": next_change(tx),
+            "quarantined": entry.quarantined,
+            "stored_by": entry.stored_by,
+            "hits": 0,
+            "last_hit_ms": None,
+        },
+    )
+    stored_id = int(rows[0][0])
+    replaced = stored_id != entry.id
+    if replaced:
+        tx.run(_DROP_TAGS, {"id": stored_id, "tenant": tenant})
+    if entry.tags:
+        tx.run_many(
+            _ADD_TAG, [{"tenant": tenant, "tag": tag, "id": stored_id} for tag in entry.tags]
+        )
+    return stored_id, replaced
+
+
+_ONE = Query(
+    "one_entry",
+    select(
+        Entry.id,
+        Entry.line,
+        Entry.scope,
+        Entry.policy_version,
+        Entry.model,
+        Entry.created_ms,
+        Entry.expires_ms,
+        Entry.query,
+        Entry.request,
+        Entry.response,
+        Entry.response_hash,
+        Entry.context_hash,
+        Entry.exact_key,
+        Entry.fingerprint,
+        Entry.quarantined,
+        Entry.hits,
+    ).where(Entry.id == bindparam("id"), Entry.tenant_id == bindparam("tenant"), _is_live()),
+)
+_TAGS = Query(
+    "tags_of_entry",
+    select(EntryTag.tag)
+    .where(EntryTag.entry_id == bindparam("id"), EntryTag.tenant_id == bindparam("tenant"))
+    .order_by(EntryTag.tag),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """An entry as its owner sees it."""
+
+    id: int
+    line: str
+    scope: str
+    policy_version: str
+    model: str
+    created_ms: int
+    expires_ms: int | None
+    query: str | None
+    request: bytes
+    response: bytes
+    response_hash: bytes
+    context_hash: bytes
+    exact_key: bytes
+    fingerprint: str | None
+    quarantined: bool
+    hits: int
+
+
+async def get(db: Database, tenant: str, *, entry_id: int, now: int) -> EntryRow | None:
+    """The live entry, or None; another tenant's is None too."""
+    rows = await db.read(_ONE, {"id": entry_id, "tenant": tenant, "now": now})
+    return EntryRow(*rows[0]) if rows else None
+
+
+async def tags(db: Database, tenant: str, *, entry_id: int) -> list[str]:
+    """The tags of an entry, sorted."""
+    return [row[0] for row in await db.read(_TAGS, {"id": entry_id, "tenant": tenant})]
+
+
+_LIST = Query(
+    "list_entries",
+    select(
+        Entry.id,
+        Entry.line,
+        Entry.scope,
+        Entry.model,
+        Entry.created_ms,
+        Entry.expires_ms,
+        Entry.query,
+        Entry.hits,
+        Entry.quarantined,
+        func.length(Entry.response),
+    )
+    .where(
+        Entry.tenant_id == bindparam("tenant"),
+        Entry.line == bindparam("line"),
+        Entry.id < bindparam("before"),
+        func.lower(func.coalesce(Entry.query, "")).like(bindparam("pattern"), escape="\\"),
+        _is_live(),
+    )
+    .order_by(Entry.id.desc())
+    .limit(bindparam("limit")),
+)
+
+
+async def search(
+    db: Database, tenant: str, *, line: str, text: str, before: int, limit: int, now: int
+) -> list[Row]:
+    """Newest first, of one line, whose query contains `text` (any case)."""
+    escaped = text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return await db.read(
+        _LIST,
+        {
+            "tenant": tenant,
+            "line": line,
+            "before": before,
+            "pattern": f"%{escaped}%",
+            "limit": limit,
+            "now": now,
+        },
+    )
+
+
+_COUNT = Query(
+    "count_entries",
+    select(Entry.line, func.count(), func.count(Entry.vector))
+    .where(Entry.tenant_id == bindparam("tenant"), _is_live())
+    .group_by(Entry.line)
+    .order_by(Entry.line),
+)
+
+
+async def count_by_line(db: Database, tenant: str, *, now: int) -> list[Row]:
+    """(line, live entries, those with a vector)."""
+    return await db.read(_COUNT, {"tenant": tenant, "now": now})
+
+
+_TOUCH = Query(
+    "touch_entry",
+    update(Entry)
+    .where(Entry.id == bindparam("entry_id"), Entry.tenant_id == bindparam("tenant"))
+    .values(hits=Entry.hits + bindparam("n"), last_hit_ms=bindparam("now")),
+)
+
+
+def touch(tx: Transaction, tenant: str, *, entry_id: int, n: int, now: int) -> None:
+    """Count hits of an entry (for eviction and the page); its life time stays what it was."""
+    tx.run(_TOUCH, {"entry_id": entry_id, "tenant": tenant, "n": n, "now": now})

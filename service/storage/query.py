@@ -1,0 +1,59 @@
+"""A SQLAlchemy Core statement, compiled once per dialect and then run by the plain driver.
+
+SQLAlchemy's own execution costs 3–20 times the driver's for a point read (../DECISIONS.md); compiling keeps one set of
+models and one text for both databases at the driver's price.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Executable
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects.postgresql import psycopg
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.sql.sqltypes import BigInteger
+
+SQLITE = sqlite.dialect(paramstyle="named")  # type: ignore[no-untyped-call]
+POSTGRESQL = psycopg.dialect()  # type: ignore[no-untyped-call]
+
+
+class Query:
+    """One statement with named parameters (`bindparam`), in the spelling of either driver."""
+
+    __slots__ = ("_defaults", "name", "postgresql", "sqlite")
+
+    def __init__(self, name: str, statement: Executable) -> None:
+        self.name = name
+        on_sqlite = statement.compile(dialect=SQLITE)  # type: ignore[attr-defined]
+        on_postgresql = statement.compile(dialect=POSTGRESQL)  # type: ignore[attr-defined]
+        self.sqlite = str(on_sqlite)
+        self.postgresql = str(on_postgresql)
+        # constants that the statement itself holds (a limit, a zero); what the caller must give has no value here
+        self._defaults = {k: v for k, v in on_sqlite.params.items() if v is not None}
+
+    def bound(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters with the statement's own constants filled in."""
+        return {**self._defaults, **params} if self._defaults else params
+
+
+class change_horizon(FunctionElement[int]):  # noqa: N801 - reads as the SQL function that it is
+    """The `change_seq` from which the next reader must look again; argument: the row's own `change_seq`.
+
+    PostgreSQL hands out transaction numbers before they commit, so everything from the oldest one still running must
+    be read again, or a row that commits late would be lost. SQLite has one writer: nothing commits late.
+    """
+
+    type = BigInteger()
+    inherit_cache = True
+
+
+@compiles(change_horizon, "sqlite")
+def _sqlite_horizon(element: change_horizon, compiler: Any, **kw: Any) -> str:
+    return f"({compiler.process(element.clauses, **kw)} + 1)"
+
+
+@compiles(change_horizon, "postgresql")
+def _postgresql_horizon(element: change_horizon, compiler: Any, **kw: Any) -> str:
+    return "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"

@@ -381,6 +381,7 @@ async def _begin_fill(
             tx,
             caller.tenant,
             lookup_id=lookup_id,
+            scope=ask.scope,
             key=exact_key,
             payload=payload,
             now=now,

@@ -68,6 +68,10 @@ class Settings(BaseSettings):
     log_retention_days: int = Field(
         default=30, ge=1, le=3650, description="How long lookups are kept in the log."
     )
+    metrics_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Bearer token that reads /metrics of all tenants; a tenant's key reads its own.",
+    )
     access_log: bool = Field(default=False, description="Log each HTTP request (halves throughput).")
     openai_base_url: str = Field(
         default="https://api.openai.com/v1", description="Upstream of /openai/v1."

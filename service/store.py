@@ -58,7 +58,10 @@ async def store(cache: Cache, caller: Caller, put: Put) -> Stored:
     """
     ttl_s = check_ttl(put.ttl_s)
     check_tags(put.tags)
-    answer = orjson.loads(put.response)
+    try:
+        answer = orjson.loads(put.response)
+    except orjson.JSONDecodeError as error:
+        raise InvalidRequest.field("response", f"is not JSON that can be kept: {error}") from error
     storable.check(answer)
     now = cache.clock_ms()
     fill, policy = await _fill(cache, caller, put, now)
@@ -186,7 +189,7 @@ async def _semantic(
     except TextRefused:
         return None, None, None
     except (EmbeddingError, TimeoutError):
-        return None, "pending", None
+        return None, entries.PENDING, None
     canonical = key.canonicalize(orjson.loads(payload.body))
     partition = partition_of(policy, payload.scope, slot.embedder.fingerprint, canonical)
     return partition, slot.embedder.fingerprint, vector

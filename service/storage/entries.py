@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import and_, bindparam, case, delete, func, insert, or_, select, update
 from sqlalchemy.dialects import sqlite
 
 from service.storage.database import Database, Row, Transaction
@@ -16,6 +16,9 @@ from service.storage.query import Query, change_horizon
 
 CANDIDATE_IDS = 8
 """Ids that one re-read takes; shorter lists are padded with an id that no row has."""
+
+PENDING = "pending"
+"""Fingerprint of an entry whose vector could not be had when it was stored; maintenance embeds it."""
 
 _NO_ID = -1
 
@@ -391,7 +394,12 @@ async def search(
 
 _COUNT = Query(
     "count_entries",
-    select(Entry.line, func.count(), func.count(Entry.vector))
+    select(
+        Entry.line,
+        func.count(),
+        func.count(Entry.vector),
+        func.sum(case((Entry.fingerprint == PENDING, 1), else_=0)),
+    )
     .where(Entry.tenant_id == bindparam("tenant"), _is_live())
     .group_by(Entry.line)
     .order_by(Entry.line),
@@ -399,7 +407,7 @@ _COUNT = Query(
 
 
 async def count_by_line(db: Database, tenant: str, *, now: int) -> list[Row]:
-    """(line, live entries, those with a vector)."""
+    """(line, live entries, those with a vector, those that wait for one)."""
     return await db.read(_COUNT, {"tenant": tenant, "now": now})
 
 

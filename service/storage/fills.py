@@ -64,6 +64,7 @@ def begin(
     tenant: str,
     *,
     lookup_id: int,
+    scope: str,
     key: bytes,
     payload: bytes,
     now: int,
@@ -76,6 +77,7 @@ def begin(
         {
             "lookup_id": lookup_id,
             "tenant_id": tenant,
+            "scope": scope,
             "exact_key": key,
             "fence_seen": invalidation.last_fence(tx, tenant),
             "started_ms": now,

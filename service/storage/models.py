@@ -154,6 +154,7 @@ class Fill(Base):
     __tablename__ = "fills"
     lookup_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     tenant_id: Mapped[str] = mapped_column(String(64))
+    scope: Mapped[str]
     exact_key: Mapped[bytes]
     fence_seen: Mapped[int]
     started_ms: Mapped[int]

@@ -1,0 +1,57 @@
+"""Liveness, readiness and metrics."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from service.api.dependencies import CacheDep, get_keys
+from service.errors import Unavailable
+from service.metrics import Metrics
+from service.storage import tenants
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """The process lives."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+async def readyz(cache: CacheDep, response: Response) -> dict[str, Any]:
+    """200 when the database answers. `semantic` is `ready`, `loading` or `degraded`; exact hits need none of it."""
+    try:
+        await tenants.count_keys(cache.db)
+        database = "ready"
+    except Unavailable as error:
+        database = error.detail
+        response.status_code = 503
+    states = cache.embedders.states()
+    semantic = "ready"
+    if any(state not in ("ready", "loading") for state in states.values()):
+        semantic = "degraded"
+    elif "loading" in states.values():
+        semantic = "loading"
+    status = "ready" if response.status_code != 503 else "unavailable"
+    return {"status": status, "database": database, "semantic": semantic, "embedders": states}
+
+
+@router.get("/metrics")
+async def metrics(request: Request, cache: CacheDep) -> Response:
+    """Prometheus text. A tenant's key sees its own series; the metrics token, or loopback without keys, sees all."""
+    found: Metrics = request.app.state.metrics
+    found.gauges["index_partitions"] = cache.partitions.count
+    found.gauges["index_bytes"] = cache.partitions.memory_bytes
+    found.gauges["journal_dropped"] = cache.journal.dropped
+    authorization = request.headers.get("authorization")
+    token = cache.settings.metrics_token.get_secret_value()
+    if token and authorization and hmac.compare_digest(authorization, f"Bearer {token}"):
+        tenant = None
+    else:
+        caller = await get_keys(request).caller(authorization)
+        tenant = None if caller.key_hash is None else caller.tenant
+    return Response(found.render(tenant=tenant), media_type="text/plain; version=0.0.4")

@@ -1,0 +1,237 @@
+"""The hot path: `POST /v1/lookup` and `POST /v1/store` as a plain ASGI handler in front of the FastAPI application.
+
+FastAPI's own route machinery costs as much as the whole exact hit (../DECISIONS.md). The same routes are declared in
+FastAPI with the same functions, for the documentation and for applications that mount only that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+import orjson
+import structlog
+from msgspec import UNSET, Meta, Raw, UnsetType
+
+from service import lines
+from service.api import problem
+from service.auth import Keys
+from service.cache import Cache, Caller
+from service.errors import InvalidRequest, MalformedBody, SurehitError, TooLarge
+from service.lookup import BOTH, Ask, lookup
+from service.metrics import Metrics
+from service.outcome import Hit, Miss, Stored, Tier
+from service.store import Put, check_scope, store
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+log = structlog.get_logger("surehit.http")
+
+
+class LookupBody(msgspec.Struct, forbid_unknown_fields=True):
+    """`POST /v1/lookup`: a request, or a prompt in its place."""
+
+    line: str
+    request: Raw | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+    scope: str = ""
+    wait_ms: Annotated[int, Meta(ge=0, le=30_000)] = 0
+    tiers: list[Literal["exact", "semantic"]] | None = None
+
+
+class StoreBody(msgspec.Struct, forbid_unknown_fields=True):
+    """`POST /v1/store`: an answer, for a lookup that missed or for a request."""
+
+    response: Raw
+    lookup_id: str | UnsetType = UNSET
+    line: str | UnsetType = UNSET
+    request: Raw | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+    scope: str | UnsetType = UNSET
+    ttl_s: float | None = None
+    tags: list[str] = []
+
+
+_decode_lookup = msgspec.json.Decoder(LookupBody).decode
+_decode_store = msgspec.json.Decoder(StoreBody).decode
+
+_TIERS: dict[int, tuple[Tier, ...]] = {1: ("exact",), 2: BOTH}
+
+
+def parse_lookup(body: bytes, cache_control: str | None = None) -> Ask:
+    """A lookup from its JSON text and its `Cache-Control` request header (RFC 9111). Raises SurehitError."""
+    data = _parse(_decode_lookup, body)
+    request = _request(data.request, data.prompt)
+    tiers = BOTH
+    if data.tiers is not None:
+        if data.tiers not in (["exact"], ["exact", "semantic"]):
+            raise InvalidRequest.field("tiers", 'must be ["exact"] or ["exact", "semantic"]')
+        tiers = _TIERS[len(data.tiers)]
+    max_age_s, may_serve = _directives(cache_control)
+    lines.check_name("line", data.line)
+    return Ask(
+        line=data.line,
+        request=request,
+        scope=check_scope(data.scope),
+        tiers=tiers,
+        wait_ms=data.wait_ms,
+        max_age_s=max_age_s,
+        may_serve=may_serve,
+    )
+
+
+def parse_store(body: bytes) -> Put:
+    """A store from its JSON text. Raises SurehitError."""
+    data = _parse(_decode_store, body)
+    if data.lookup_id is not UNSET:
+        for name in ("line", "request", "prompt", "scope"):
+            if getattr(data, name) is not UNSET:
+                raise InvalidRequest.field(name, "must be absent when lookup_id is given: the lookup has it")
+        return Put(bytes(data.response), data.lookup_id, ttl_s=data.ttl_s, tags=tuple(data.tags))
+    if data.line is UNSET:
+        raise InvalidRequest.field("line", "is required (or a lookup_id)")
+    return Put(
+        bytes(data.response),
+        line=lines.check_name("line", data.line),
+        scope=check_scope("" if data.scope is UNSET else data.scope),
+        request=_request(data.request, data.prompt),
+        ttl_s=data.ttl_s,
+        tags=tuple(data.tags),
+    )
+
+
+def _parse(decode: Callable[[bytes], Any], body: bytes) -> Any:
+    try:
+        return decode(body)
+    except msgspec.ValidationError as error:
+        raise lines.invalid(error) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MalformedBody(f"body: {error}") from error
+    except RecursionError as error:
+        raise MalformedBody("body: nested too deeply") from error
+
+
+def _request(request: Raw | UnsetType, prompt: str | UnsetType) -> Any:
+    if (request is UNSET) == (prompt is UNSET):
+        raise InvalidRequest.field("request", "give either request or prompt")
+    if not isinstance(prompt, UnsetType):
+        return {"messages": [{"role": "user", "content": prompt}]}
+    try:
+        return orjson.loads(memoryview(request))  # type: ignore[arg-type]
+    except orjson.JSONDecodeError as error:
+        raise InvalidRequest.field("request", f"is not JSON that can be kept: {error}") from error
+
+
+def _directives(header: str | None) -> tuple[float | None, bool]:
+    """(`max-age` in seconds or None, whether serving is allowed)."""
+    if not header:
+        return None, True
+    max_age_s: float | None = None
+    may_serve = True
+    for part in header.lower().split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "no-cache":
+            may_serve = False
+        elif name == "max-age" and value.strip('"').isdigit():
+            max_age_s = float(value.strip('"'))
+    return max_age_s, may_serve
+
+
+class HotPath:
+    """ASGI: answers the two hot routes and hands everything else on."""
+
+    def __init__(self, app: ASGIApp, *, cache: Callable[[], Cache], keys: Callable[[], Keys], metrics: Metrics, max_body: int) -> None:
+        self._app = app
+        self._cache = cache
+        self._keys = keys
+        self._metrics = metrics
+        self._max_body = max_body
+        self._routes = {"/v1/lookup": self._lookup, "/v1/store": self._store}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Route by path; only POST is ours."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            route = self._routes.get(scope["path"])
+            if route is not None:
+                await self._answer(route, scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    async def _answer(self, route: Any, scope: Scope, receive: Receive, send: Send) -> None:
+        authorization = cache_control = None
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                authorization = value.decode("latin-1")
+            elif name == b"cache-control":
+                cache_control = value.decode("latin-1")
+        try:
+            body = await read_body(receive, self._max_body)
+            caller = await self._keys().caller(authorization, verify=False)
+            status, headers, reply = await route(caller, body, cache_control)
+        except SurehitError as error:
+            status, headers = error.status, [(b"content-type", problem.CONTENT_TYPE.encode())]
+            if status == 401:
+                headers.append((b"www-authenticate", b"Bearer"))
+            reply = problem.body(error)
+        except Exception:
+            log.exception("request_failed", path=scope["path"])
+            status, headers = 500, [(b"content-type", problem.CONTENT_TYPE.encode())]
+            reply = problem.body(problem.Internal())
+        headers.append((b"content-length", str(len(reply)).encode()))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": reply})
+
+    async def _lookup(self, caller: Caller, body: bytes, cache_control: str | None) -> Any:
+        began = time.perf_counter()
+        outcome = await lookup(self._cache(), caller, parse_lookup(body, cache_control))
+        kind = "miss" if isinstance(outcome, Miss) else f"{outcome.tier}_hit"
+        self._metrics.time(kind, time.perf_counter() - began)
+        return 200, lookup_headers(outcome), outcome.body()
+
+    async def _store(self, caller: Caller, body: bytes, _: str | None) -> Any:
+        began = time.perf_counter()
+        stored: Stored = await store(self._cache(), caller, parse_store(body))
+        self._metrics.time("store", time.perf_counter() - began)
+        return 201, list(_JSON), stored.body()
+
+
+_JSON = ((b"content-type", b"application/json"), (b"cache-control", b"private, no-store"))
+
+
+def lookup_headers(outcome: Hit | Miss) -> list[tuple[bytes, bytes]]:
+    """RFC 9211 `Cache-Status`, RFC 9111 `Age`, and the lookup's id."""
+    headers = [
+        *_JSON,
+        (b"cache-status", outcome.cache_status().encode()),
+        (b"x-surehit-lookup-id", outcome.lookup_id.encode()),
+    ]
+    if isinstance(outcome, Hit):
+        headers.append((b"age", str(outcome.age_s).encode()))
+    return headers
+
+
+async def read_body(receive: Receive, limit: int) -> bytes:
+    """The whole request body; raises TooLarge beyond the limit."""
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        if len(body) > limit:
+            raise TooLarge(f"body: at most {limit} bytes")
+        return body
+    parts = [body]
+    size = len(body)
+    while message.get("more_body"):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise MalformedBody("body: the client went away")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise TooLarge(f"body: at most {limit} bytes")
+        parts.append(part)
+    return b"".join(parts)

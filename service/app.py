@@ -1,0 +1,139 @@
+"""The application: the only place that builds the parts and wires them."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from service.api import health, manage, problem, use
+from service.api.hot import ASGIApp, HotPath
+from service.auth import DEFAULT_TENANT, Keys
+from service.cache import Cache
+from service.embedders import Embedders
+from service.errors import FieldError, InvalidRequest, SurehitError
+from service.ids import IdSource
+from service.journal import Journal
+from service.maintenance import Maintenance
+from service.metrics import Metrics
+from service.partitions import Partitions
+from service.policy import Policies
+from service.settings import Settings
+from service.storage import tenants
+from service.storage.database import open_database
+
+
+def wall_clock_ms() -> int:
+    """Milliseconds since 1970 UTC."""
+    return time.time_ns() // 1_000_000
+
+
+def build_cache(settings: Settings, metrics: Metrics, clock_ms: Callable[[], int]) -> Cache:
+    """The parts, not yet connected."""
+    db = open_database(settings.database, budget_ms=settings.database_budget_ms)
+    new_id = IdSource(clock_ms)
+    journal = Journal(
+        db,
+        new_id=new_id,
+        clock_ms=clock_ms,
+        # draws must be reproducible by whoever runs this database and by nobody else
+        sampling_key=hashlib.sha256(b"surehit-sampling:" + settings.sampling_secret().encode()).digest(),
+        on_count=metrics.count,
+    )
+    return Cache(
+        settings=settings,
+        db=db,
+        policies=Policies(db),
+        embedders=Embedders(models_dir=settings.models_dir, threads=settings.workers),
+        partitions=Partitions(db, memory_bytes=settings.index_memory_mb << 20),
+        journal=journal,
+        clock_ms=clock_ms,
+        new_id=new_id,
+    )
+
+
+def create_app(
+    settings: Settings,
+    *,
+    clock_ms: Callable[[], int] = wall_clock_ms,
+    prepare: Callable[[Cache], None] | None = None,
+) -> ASGIApp:
+    """The ASGI application. `prepare` may replace parts before anything starts (tests, embedders of one's own)."""
+    metrics = Metrics(version("surehit"))
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        cache = build_cache(settings, metrics, clock_ms)
+        await cache.db.open()
+        if prepare is not None:
+            prepare(cache)
+        await cache.db.write(lambda tx: tenants.add_tenant(tx, DEFAULT_TENANT, now=clock_ms()))
+        cache.journal.start()
+        upkeep = Maintenance(cache)
+        upkeep.start()
+        app.state.cache = cache
+        app.state.keys = Keys(cache.db)
+        await upkeep.warm()
+        try:
+            yield
+        finally:
+            await upkeep.close()
+            await cache.journal.close()
+            await cache.embedders.close()
+            await cache.db.close()
+
+    app = FastAPI(
+        title="Surehit",
+        version=version("surehit"),
+        summary="A response cache for LLM applications whose hits can be trusted.",
+        lifespan=lifespan,
+    )
+    app.state.metrics = metrics
+    for router in (use.router, manage.router, health.router):
+        app.include_router(router)
+    app.add_exception_handler(SurehitError, _on_error)
+    app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(Exception, _on_crash)
+    return HotPath(
+        app,
+        cache=lambda: app.state.cache,
+        keys=lambda: app.state.keys,
+        metrics=metrics,
+        max_body=settings.max_body_mb << 20,
+    )
+
+
+async def _on_error(_: Request, error: Exception) -> Response:
+    found = error if isinstance(error, SurehitError) else problem.Internal()
+    headers = {"www-authenticate": "Bearer"} if found.status == 401 else None
+    return Response(
+        problem.body(found), found.status, headers=headers, media_type=problem.CONTENT_TYPE
+    )
+
+
+async def _on_validation(request: Request, error: Exception) -> Response:
+    fields = []
+    for item in error.errors() if isinstance(error, RequestValidationError) else ():
+        place = [str(p) for p in item["loc"] if p not in ("body", "query", "path")]
+        fields.append(FieldError(".".join(place) or "body", str(item["msg"])))
+    detail = "; ".join(f"{f.field}: {f.message}" for f in fields)
+    return await _on_error(request, InvalidRequest(detail, errors=tuple(fields)))
+
+
+async def _on_http(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    found = problem.plain(status, str(getattr(error, "detail", "")))
+    headers = getattr(error, "headers", None)
+    return Response(found, status, headers=headers, media_type=problem.CONTENT_TYPE)
+
+
+async def _on_crash(request: Request, _: Exception) -> Response:
+    return await _on_error(request, problem.Internal())

@@ -1,0 +1,77 @@
+"""Who asks: API keys, kept as hashes; the tenant comes from the key and from nowhere else."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from typing import cast
+
+from service.cache import Caller, Role
+from service.errors import Unauthorized
+from service.storage import tenants
+from service.storage.database import Database
+
+KEY_PREFIX = "sh_"
+DEFAULT_TENANT = "default"
+
+_RECHECK_S = 1.0
+"""How long a service without keys may take to notice that the first one was made."""
+
+
+def new_key() -> tuple[str, bytes, str]:
+    """(the key, shown once; its hash; its public id)."""
+    text = KEY_PREFIX + secrets.token_urlsafe(32)
+    return text, hash_key(text), "key_" + secrets.token_hex(6)
+
+
+def hash_key(text: str) -> bytes:
+    """SHA-256: keys are 256 random bits, so a slow hash would add nothing."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+class Keys:
+    """Callers by key. What is remembered here names the tenant; that a key is still good is read every time."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._known: dict[bytes, Caller] = {}
+        self._any = True
+        self._looked_at = float("-inf")
+
+    async def caller(self, authorization: str | None, *, verify: bool = True) -> Caller:
+        """Who sent this header.
+
+        With `verify=False` a known key is not read again: the caller's next statement joins it (the hot path does).
+        Raises Unauthorized.
+        """
+        if authorization is None:
+            if await self._keys_exist():
+                raise Unauthorized
+            return Caller(DEFAULT_TENANT, "local", "admin")
+        scheme, _, text = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not text.strip():
+            raise Unauthorized("Authorization: must be `Bearer <key>`")
+        key_hash = hash_key(text.strip())
+        known = self._known.get(key_hash)
+        if known is not None and not verify:
+            return known
+        row = await tenants.key_by_hash(self._db, key_hash=key_hash)
+        if row is None:
+            self._known.pop(key_hash, None)
+            if not await self._keys_exist():
+                # no key is configured: whatever an SDK insists on sending means nothing to us
+                return Caller(DEFAULT_TENANT, "local", "admin")
+            raise Unauthorized("this API key is not known or was revoked")
+        caller = Caller(row[1], row[0], cast(Role, row[2]), key_hash, row[3])
+        if len(self._known) > 10_000:
+            self._known.clear()
+        self._known[key_hash] = caller
+        return caller
+
+    async def _keys_exist(self) -> bool:
+        now = time.monotonic()
+        if now - self._looked_at > _RECHECK_S:
+            self._any = await tenants.count_keys(self._db) > 0
+            self._looked_at = now
+        return self._any

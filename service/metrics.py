@@ -1,0 +1,106 @@
+"""Prometheus metrics, each with the words for when it moves.
+
+A tenant's key sees that tenant's series only, without the tenant's name; the operator (the metrics token, or loopback
+where no key is configured) sees every tenant. No label comes from prompts, users, scopes or API keys.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import generate_latest
+
+MAX_SERIES = 10_000
+"""Outcome series kept; the lines beyond them are counted as `other`."""
+
+_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+
+Outcome = tuple[str, str, str, str, str]  # tenant, line, tier, outcome, reason
+
+
+@dataclass
+class Metrics:
+    """All series of this process."""
+
+    version: str
+    outcomes: Tally[Outcome] = field(default_factory=Tally)
+    entries: dict[tuple[str, str], int] = field(default_factory=dict)
+    gauges: dict[str, float] = field(default_factory=dict)
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+
+    def __post_init__(self) -> None:
+        self._duration = Histogram(
+            "surehit_request_duration_seconds",
+            "Time from a whole request body to its reply, for lookups that hit the exact tier, hit the "
+            "semantic tier, missed, and for stores.",
+            ["kind"],
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
+        self._timed = {
+            kind: self._duration.labels(kind) for kind in ("exact_hit", "semantic_hit", "miss", "store")
+        }
+
+    def count(self, tenant: str, line: str, tier: str, outcome: str, reason: str) -> None:
+        """One lookup or store came to an end."""
+        key = (tenant, line, tier, outcome, reason)
+        if key not in self.outcomes and len(self.outcomes) >= MAX_SERIES:
+            key = (tenant, "other", tier, outcome, reason)
+        self.outcomes[key] += 1
+
+    def time(self, kind: str, seconds: float) -> None:
+        """One request took so long."""
+        self._timed[kind].observe(seconds)
+
+    def render(self, *, tenant: str | None) -> bytes:
+        """The text format: one tenant's series, or with None all of them and the process's own."""
+        registry = CollectorRegistry()
+        registry.register(_Outcomes(self, tenant))
+        text = generate_latest(registry)
+        return text if tenant is not None else text + generate_latest(self.registry)
+
+
+@dataclass
+class _Outcomes:
+    metrics: Metrics
+    tenant: str | None
+
+    def describe(self) -> list[Metric]:
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        names = [] if self.tenant is not None else ["tenant"]
+        lookups = CounterMetricFamily(
+            "surehit_lookups",
+            "Lookups by what they came to. One is counted per lookup: a hit of the exact or of the semantic "
+            "tier, or a miss with its reason; tier `none` did not reach the semantic tier.",
+            labels=[*names, "line", "tier", "outcome", "reason"],
+        )
+        stores = CounterMetricFamily(
+            "surehit_stores", "Answers stored, replaced ones included.", labels=[*names, "line"]
+        )
+        for (tenant, line, tier, outcome, reason), n in sorted(self.metrics.outcomes.items()):
+            if self.tenant not in (None, tenant):
+                continue
+            lead = [] if self.tenant is not None else [tenant]
+            if outcome == "store":
+                stores.add_metric([*lead, line], n)
+            else:
+                lookups.add_metric([*lead, line, tier, outcome, reason], n)
+        yield lookups
+        yield stores
+        if self.tenant is None:
+            yield GaugeMetricFamily("surehit_build_info", f"Version {self.metrics.version}.", value=1)
+            for name, value in sorted(self.metrics.gauges.items()):
+                yield GaugeMetricFamily(f"surehit_{name}", _GAUGES.get(name, name), value=value)
+
+
+_GAUGES = {
+    "index_partitions": "Partitions whose index is in memory.",
+    "index_bytes": "Bytes of the vector indexes in memory.",
+    "journal_dropped": "Log records dropped because the database was down or the buffer full.",
+}

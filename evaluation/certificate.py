@@ -81,8 +81,8 @@ class NotCertified:
     """No threshold can be promised yet: a normal result.
 
     ``best_threshold`` is where the capital came nearest (``None`` without labels); ``labels``
-    counts those at or above the floor. ``labels_needed`` is about how many would do, these included;
-    ``None`` where no number is expected to.
+    counts those at or above the floor. ``labels_needed`` is about how many would do, these
+    included; ``None`` where no number is expected to.
     """
 
     reason: NotCertifiedReason

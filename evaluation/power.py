@@ -16,7 +16,9 @@ from evaluation.curve import Curve
 
 POWER = 0.8
 MOST_LABELS = 200_000  # more than any team will read; beyond it the answer is "no number"
-ASSUMED_SHARE = 0.5  # of the target, where nothing speaks against it
+# Of the target, where nothing speaks against it: a threshold may be chosen that is well inside.
+ASSUMED_SHARE = 0.25
+LABELS_TO_JUDGE_BY = 20.0  # fewer effective labels above a threshold say nothing about its rate
 
 
 def labels_needed(
@@ -50,24 +52,28 @@ def labels_needed(
 
     Notes
     -----
-    At each threshold the rate is taken as the median of its likelihood, but as half the target
-    where that is still credible (the 95 % lower bound is below it). An empty log counts as one in
-    which every lookup above the floor passes every threshold.
+    At each threshold the rate is taken as the median of its likelihood, but as a quarter of the
+    target where that is still credible (the 95 % lower bound is below it). Thresholds with fewer
+    than `LABELS_TO_JUDGE_BY` effective labels are left out as soon as any has more; while none has,
+    the labels are not looked at. An empty log counts as one in which every lookup above the floor
+    passes every threshold.
     """
     within = curve.thresholds >= floor
     if not within.any():
         return None
     hit_rate = curve.hit_rate[within]
     logged = bool(hit_rate.any())
-    bad = curve.unsure_as_bad_rate[within] * curve.effective_labels[within]
     size = curve.effective_labels[within]
-    bad = np.where(size > 0.0, bad, 0.0)
+    if size.max() < LABELS_TO_JUDGE_BY:
+        size = np.zeros_like(size)
+    judged = size >= min(LABELS_TO_JUDGE_BY, float(size.max()))
+    bad = curve.unsure_as_bad_rate[within] * size
     lower = clopper_pearson_lower(np.minimum(bad, size), size, confidence=0.95)
     likely = (bad + 0.7) / (size + 0.4)
     assumed = np.maximum(ASSUMED_SHARE * target_level, lower)
     rate = np.minimum(likely, assumed)
     best: int | None = None
-    for i in np.flatnonzero(rate < target_level):
+    for i in np.flatnonzero(judged & (rate < target_level)):
         if logged and hit_rate[i] < max(minimum_hit_rate, 1e-12):
             continue
         here = labels_above(
@@ -115,16 +121,14 @@ def labels_above(
 
 
 def most_bad_allowed(labels: int, *, target_level: float, confidence: float) -> int:
-    """Return the most bad labels among ``labels`` equal ones that still certify; -1 when none do."""
+    """Return the most bad ones among equal labels that still certify; -1 when not even 0 do."""
     # Far above the expected number at the target no capital is left, so the list may end there.
     ceiling = min(labels, int(labels * target_level) + 1)
     bad = np.arange(ceiling + 1)
     p1 = np.asarray(ALTERNATIVES)[:, None] * target_level
-    log_capital = special.logsumexp(
-        bad * np.log(p1 / target_level)
-        + (labels - bad) * np.log((1.0 - p1) / (1.0 - target_level)),
-        axis=0,
-    ) - np.log(len(ALTERNATIVES))
+    bad_gain, good_gain = np.log(p1 / target_level), np.log((1.0 - p1) / (1.0 - target_level))
+    path = bad * bad_gain + (labels - bad) * good_gain
+    log_capital = special.logsumexp(path, axis=0) - np.log(len(ALTERNATIVES))
     return int(np.count_nonzero(log_capital >= -np.log(1.0 - confidence))) - 1
 
 

@@ -28,6 +28,7 @@ MINIMUM_HIT_RATE = 0.01
 # again after more have come; one part of a look pays for the bound on the reviewers' misses.
 FIRST_LOOK_SHARE = 0.8
 GOLD_SHARE = 0.2
+MOST_MISSED = 0.99
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class GoldTraps:
 
     shown: int
     missed: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.missed <= self.shown or self.shown == 0:
+            raise ValueError("need 0 <= missed <= shown and at least one trap shown")
 
 
 @dataclass(frozen=True)
@@ -192,8 +197,8 @@ def _split_confidence(
     bound = miss_rate_upper(
         missed=gold.missed, gold_traps=gold.shown, confidence=1.0 - GOLD_SHARE * error
     )
-    # A bound of 1 (no gold yet, or all missed) would leave no level to test; nothing passes then.
-    return 1.0 - (1.0 - GOLD_SHARE) * error, min(bound, 1.0 - 1e-9)
+    # A bound of 1 (every trap missed) would leave no level to test.
+    return 1.0 - (1.0 - GOLD_SHARE) * error, min(bound, MOST_MISSED)
 
 
 def _cross_check(

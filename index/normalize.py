@@ -19,8 +19,8 @@ INDENT_MARK = "→"
 _MAX_PASSES = 8
 
 _FOLDED_KINDS = ("<wide>", "<narrow>", "<small>", "<vertical>", "<noBreak>")
-"""Compatibility forms that are only another width. Not <super>, <sub>, <fraction>, <square> (m² in
-one character), <circle> or <font> (ℝ): those would change what is said."""
+"""Compatibility forms that are only another width. Not <square>, <circle> or <font> (ℝ): those may
+change what is said."""
 
 _SAME_MARKS = str.maketrans(
     {
@@ -31,6 +31,15 @@ _SAME_MARKS = str.maketrans(
         "\u2028": "\n", "\u2029": "\n", "\u0085": "\n", "\x0b": "\n", "\x0c": "\n",
     }
 )  # fmt: skip
+
+# Raised and lowered digits and fractions are written out, since multilingual tokenisers fold
+# compatibility forms themselves and would read 2⁵ as 25, and 1½ as 11/2.
+_RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ", "0123456789+-=()ni", strict=True))
+_LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎", "0123456789+-=()", strict=True))
+_RAISED_RUN = re.compile(f"[{''.join(_RAISED)}]+")
+_LOWERED_RUN = re.compile(f"[{''.join(_LOWERED)}]+")
+_FRACTION = re.compile("[¼½¾⅐-⅞↉]")
+_SQUARED_UNIT = re.compile("[㎟㎠㎡㎢㎣㎤㎥㎦]")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
@@ -113,8 +122,27 @@ def _fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     text = _SURROGATE.sub("\ufffd", text)
+    text = _written_out(text)
     text = unicodedata.normalize("NFC", "".join(map(_one_width, text)))
     return unicodedata.normalize("NFC", text.casefold())
+
+
+def _written_out(text: str) -> str:
+    """Powers as ^, indices as _, fractions as numerals: x² is x^2, H₂O is H_2O, 1½ is 1 1/2."""
+    text = _SQUARED_UNIT.sub(lambda unit: _squared_unit(unit.group()), text)
+    text = _RAISED_RUN.sub(lambda run: "^" + "".join(map(_RAISED.__getitem__, run.group())), text)
+    text = _LOWERED_RUN.sub(lambda run: "_" + "".join(map(_LOWERED.__getitem__, run.group())), text)
+    return _FRACTION.sub(lambda sign: " " + _fraction(sign.group()), text)
+
+
+def _squared_unit(unit: str) -> str:
+    """㎡ as m²: its own decomposition is m2."""
+    letters = unicodedata.normalize("NFKC", unit)
+    return f"{letters[:-1]}^{letters[-1]}"
+
+
+def _fraction(sign: str) -> str:
+    return unicodedata.normalize("NFKC", sign).replace("\N{FRACTION SLASH}", "/")
 
 
 def _one_width(character: str) -> str:

@@ -36,12 +36,14 @@ class HashEmbedder:
         *,
         name: str = "hash",
         max_tokens: int = 512,
+        preferred_batch: int = 8,
         delay_s: float = 0.0,
     ) -> None:
         self.fingerprint = f"{name}/{dimensions}"
         self.dimensions = dimensions
         self.languages = _EVERY_LANGUAGE
         self.max_tokens = max_tokens
+        self.preferred_batch = preferred_batch
         self.calls: list[list[str]] = []
         """Every batch that was embedded, in order."""
         self._delay_s = delay_s
@@ -113,6 +115,7 @@ class RiggedEmbedder:
         self.dimensions = len(names) + spare_dimensions
         self.languages = _EVERY_LANGUAGE
         self.max_tokens = 512
+        self.preferred_batch = 8
 
     def readability(self, text: str) -> Readability:
         """Blank and more than 512 words are reported; everything else is readable."""

@@ -119,6 +119,11 @@ class Embedder(Protocol):
         """Most tokens of one text, the model's special tokens and prefix included."""
         ...
 
+    @property
+    def preferred_batch(self) -> int:
+        """Texts per call beyond which the cost of one no longer falls; 1 if batches gain nothing."""
+        ...
+
     def readability(self, text: str) -> Readability:
         """Say whether ``embed`` would take the text, without running the model."""
         ...

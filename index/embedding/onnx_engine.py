@@ -16,8 +16,8 @@ from index.embedding import reading
 from index.normalize import normalize
 from index.types import EmbedderUnavailable, Language, Readability, Vectors
 
-LARGEST_BATCH = 8
-"""Texts given to the model at once; more gain nothing, and pad more."""
+_LARGEST_BATCH = 8
+"""Texts given to the model at once when many are embedded; more gain nothing, and pad more."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,13 @@ class OnnxEmbedder:
     def max_tokens(self) -> int:
         return self._text_model.max_tokens
 
+    @property
+    def preferred_batch(self) -> int:
+        # Measured on mixed questions, 32 callers: 1.5 ms of processor time per text alone, 1.6 in
+        # eights, and a third less waiting at the 99th percentile. The 8-bit product is bound by
+        # arithmetic already for one text.
+        return 1
+
     def readability(self, text: str) -> Readability:
         """See `Embedder.readability`. About 30 µs for a short text."""
         return self._read(normalize(text))[0]
@@ -77,8 +84,8 @@ class OnnxEmbedder:
         vectors = np.empty((len(encodings), self._dimensions), dtype=np.float32)
         # Similar lengths together: padding costs as much as text.
         by_length = sorted(range(len(encodings)), key=lambda position: len(encodings[position]))
-        for start in range(0, len(by_length), LARGEST_BATCH):
-            batch = by_length[start : start + LARGEST_BATCH]
+        for start in range(0, len(by_length), _LARGEST_BATCH):
+            batch = by_length[start : start + _LARGEST_BATCH]
             vectors[batch] = self._run([encodings[position] for position in batch])
         return vectors
 
@@ -131,6 +138,9 @@ def _session(graph: Path | bytes) -> onnxruntime.InferenceSession:
     options.inter_op_num_threads = 1
     # A spinning thread takes a core from the requests that wait for it.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # The graph is written as it should run; the higher levels would fuse Add and LayerNormalization
+    # into an operator that is slower by 12 % of the whole.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     options.log_severity_level = 3
     source = graph if isinstance(graph, bytes) else str(graph)
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])

@@ -53,6 +53,7 @@ class SentenceTransformersEmbedder:
         self.dimensions = int(self._model.get_embedding_dimension())
         self._tokenizer = self._model.tokenizer
         self.max_tokens = int(self._model.max_seq_length or self._tokenizer.model_max_length)
+        self.preferred_batch = 8
         self._special_tokens = len(self._token_ids(""))
         self.fingerprint = "/".join(
             ("st", Path(model).name, _digest(self._model, prompt), normalize.VERSION)
@@ -128,12 +129,14 @@ def _load(model: str) -> Any:
         ) from error
     # Pools larger than the free cores are what makes a busy machine slow: 17 ms become 203.
     torch.set_num_threads(1)
-    for options in ({"local_files_only": True}, {}):
-        try:
-            return SentenceTransformer(model, device="cpu", **options)
-        except (OSError, ValueError) as error:
-            problem = error
-    raise ModelNotInstalled(f"sentence-transformers has no model {model!r}: {problem}")
+    try:
+        return SentenceTransformer(model, device="cpu", local_files_only=True)
+    except (OSError, ValueError):
+        pass  # not here yet; the next line may fetch it
+    try:
+        return SentenceTransformer(model, device="cpu")
+    except (OSError, ValueError) as error:
+        raise ModelNotInstalled(f"sentence-transformers has no model {model!r}: {error}") from error
 
 
 def _digest(model: Any, prompt: str) -> str:

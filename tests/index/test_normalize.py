@@ -21,12 +21,17 @@ SAME = [
     ("ﾊﾟｽﾜｰﾄﾞ", "パスワード"),
     ("for x in y:\n  print(x)", "for x in y:\n    print(x)"),
     ("a\r\nb", "a\nb"),
+    ("what is 2⁵", "what is 2^5"),
+    ("10⁻¹²", "10^-12"),
+    ("1½ cups", "1 1/2 cups"),
+    ("5 ㎡", "5 m²"),
 ]
 
 DIFFERENT = [
     ("what is 2⁵", "what is 25"),
-    ("H₂O", "H2O"),
+    ("what is 10⁻³", "what is 10-3"),
     ("1½ cups", "11/2 cups"),
+    ("1½ cups", "112 cups"),
     ("area in ㎡", "area in m2"),
     ("what is 5!", "what is 5"),
     ("git add .", "git add"),

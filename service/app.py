@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -43,8 +42,7 @@ def build_cache(settings: Settings, metrics: Metrics, clock_ms: Callable[[], int
         db,
         new_id=new_id,
         clock_ms=clock_ms,
-        # draws must be reproducible by whoever runs this database and by nobody else
-        sampling_key=hashlib.sha256(b"surehit-sampling:" + settings.sampling_secret().encode()).digest(),
+        sampling_key=settings.sampling_secret(),
         on_count=metrics.count,
     )
     return Cache(

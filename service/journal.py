@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -161,8 +162,8 @@ class Journal:
         """
         policy, choice = record.policy, record.choice
         entry, guard, detail = record.served, choice.guard, choice.detail
-        plan = policy.config.sampling
-        if entry is None and choice.nearest is not None and choice.nearest.score >= plan.explore_floor:
+        plan = policy.sampling
+        if entry is None and choice.nearest is not None and choice.nearest.score >= plan.floor:
             live = await entries.live_in_partition(
                 self._db,
                 policy.tenant,
@@ -175,12 +176,12 @@ class Journal:
                 refusal = guard_judge(entry.query, record.query, enabled=policy.guards)
                 if refusal is not None:
                     guard, detail = refusal.guard, refusal.detail
-        score = choice.score if entry is not None else None
+        has_candidate = entry is not None and choice.score is not None
         draw = sampling.sample(
             plan,
             self._sampling_key,
-            encode("lkp", record.lookup_id),
-            score=score,
+            lookup_id=encode("lkp", record.lookup_id),
+            score=choice.score if has_candidate and choice.score is not None else -math.inf,
             guarded=guard is not None,
         )
         row = {

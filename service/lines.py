@@ -14,6 +14,7 @@ from msgspec import Meta
 from service.eligibility import RULES
 from service.errors import FieldError, InvalidRequest
 from service.guards import GUARDS
+from service.sampling import SamplingPlan
 
 Mode = Literal["off", "exact", "shadow", "serve"]
 Language = Literal["en", "zh", "multi"]
@@ -28,11 +29,15 @@ class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """How many lookups are shown to reviewers. Each sampled item keeps the probability of its moment."""
 
     certify_rate: Share = 0.05
-    """Share of lookups scoring at least `certify_floor` that go to review, whatever was decided."""
+    """Share of unguarded lookups scoring at least `certify_floor`, served or not, that go to review."""
     certify_floor: Annotated[float, Meta(ge=-1.0, le=1.0)] = 0.85
-    explore_rate: Share = 0.02
-    """Share of the other lookups down to `explore_floor`, guarded ones included."""
-    explore_floor: Annotated[float, Meta(ge=-1.0, le=1.0)] = 0.6
+    """The loosest threshold that these labels can certify."""
+    bin_edges: list[Annotated[float, Meta(ge=-1.0, le=1.0)]] = [0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97, 0.99]
+    """Lower edges, ascending, of the score bins that are explored; nothing under the first is shown."""
+    explore_rates: list[Share] = [0.01, 0.01, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02]
+    """Share of the lookups of each bin, whatever was decided, that go to review."""
+    guarded_rate: Share = 0.02
+    """Share of the lookups whose candidate a guard refused, so that each guard can be judged."""
     second_review_rate: Share = 0.1
     """Share of «reusable» verdicts that a second person sees; every «not reusable» one is seen twice."""
 
@@ -134,9 +139,22 @@ def parse(changes: Any, *, base: LineConfig | None = None) -> LineConfig:
         for name in given:
             if name not in known:
                 raise InvalidRequest.field(f"{field}.{name}", f"is unknown; known are {', '.join(sorted(known))}")
-    if config.sampling.explore_floor > config.sampling.certify_floor:
-        raise InvalidRequest.field("sampling.explore_floor", "must not be above sampling.certify_floor")
+    plan_of(config.sampling)
     return config
+
+
+def plan_of(sampling: Sampling) -> SamplingPlan:
+    """The sampling plan of a line; raises InvalidRequest where its parts do not fit together."""
+    try:
+        return SamplingPlan(
+            sampling.certify_rate,
+            sampling.certify_floor,
+            tuple(sampling.bin_edges),
+            tuple(sampling.explore_rates),
+            sampling.guarded_rate,
+        )
+    except ValueError as error:
+        raise InvalidRequest.field("sampling", str(error)) from error
 
 
 def check_name(field: str, value: Any) -> str:

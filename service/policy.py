@@ -13,6 +13,7 @@ import msgspec
 from service import lines
 from service.errors import InvalidRequest, NotFound
 from service.lines import LineConfig, LineRecord
+from service.sampling import SamplingPlan
 from service.storage import blocks as block_rows
 from service.storage import lines as line_rows
 from service.storage.database import Database, Transaction
@@ -44,6 +45,7 @@ class Policy:
     guards: frozenset[str]
     rules: frozenset[str]
     inert: frozenset[str]
+    sampling: SamplingPlan
     blocks: dict[tuple[str, bytes], tuple[BlockedPair, ...]] = field(default_factory=dict)
     """Blocked pairs by scope and context hash."""
 
@@ -88,6 +90,7 @@ class Policies:
             guards=record.config.enabled_guards,
             rules=record.config.enabled_rules,
             inert=frozenset(record.config.inert_fields),
+            sampling=lines.plan_of(record.config.sampling),
             blocks={key: tuple(pairs) for key, pairs in found.items()},
         )
         self._held[tenant, line] = policy

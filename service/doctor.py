@@ -1,0 +1,89 @@
+"""`surehit doctor`: is everything that the service needs here and sound, and if not, what mends it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from index.embedding import catalog
+from index.types import EmbeddingError
+from service.errors import SurehitError
+from service.serving import check as check_serving
+from service.settings import Settings
+from service.storage import migrate
+from service.storage.database import open_database
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    check: str
+    ok: bool
+    detail: str
+    mend: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def run(settings: Settings) -> list[Check]:
+    """All checks, in the order in which a start would meet them."""
+    found = [_data_dir(settings), _database(settings), _schema(settings), _address(settings)]
+    names = dict.fromkeys((catalog.default_for("en"), catalog.default_for("zh")))
+    return found + [_model(settings, name) for name in names]
+
+
+def _data_dir(settings: Settings) -> Check:
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return Check("data directory", False, str(error), "set SUREHIT_DATA_DIR to a folder that can be written")
+    ok = os.access(settings.data_dir, os.W_OK)
+    return Check("data directory", ok, str(settings.data_dir), "" if ok else "make it writable")
+
+
+def _database(settings: Settings) -> Check:
+    async def try_it() -> None:
+        db = open_database(settings.database, budget_ms=5_000)
+        await db.open()
+        await db.close()
+
+    kind = settings.database.split(":", 1)[0]
+    try:
+        asyncio.run(try_it())
+    except SurehitError as error:
+        return Check("database", False, error.detail, "check SUREHIT_DATABASE_URL and that the server runs")
+    return Check("database", True, kind)
+
+
+def _schema(settings: Settings) -> Check:
+    try:
+        current = migrate.current(settings.database)
+    except Exception as error:  # noqa: BLE001 - whatever the driver says is the finding
+        return Check("schema", False, str(error).splitlines()[0], "mend the database first")
+    ok = current == migrate.head() or (current is None and settings.is_embedded)
+    return Check(
+        "schema", ok, f"{current or 'empty'} (code {migrate.head()})", "" if ok else "run `surehit migrate`"
+    )
+
+
+def _address(settings: Settings) -> Check:
+    if settings.is_loopback:
+        return Check("address", True, f"{settings.uds or settings.host}, this machine only")
+    try:
+        check_serving(settings)
+    except SurehitError as error:
+        return Check("address", False, error.detail, "run `surehit key create`")
+    return Check("address", True, settings.host)
+
+
+def _model(settings: Settings, name: str) -> Check:
+    try:
+        figures = catalog.verify(name, settings.models_dir)
+    except (EmbeddingError, OSError, ValueError) as error:
+        return Check(f"model {name}", False, str(error), "reinstall surehit, or set the line's embedder")
+    return Check(f"model {name}", figures.ok, figures.summary)

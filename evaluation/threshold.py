@@ -15,11 +15,11 @@ from evaluation.certificate import (
     NotCertified,
     NotCertifiedReason,
     certify,
-    fallback_sequence,
     miss_rate_upper,
 )
 from evaluation.curve import Curve, estimate_curve
 from evaluation.evidence import FloatArray, Labels, Lookups
+from evaluation.fallback import fallback_sequence
 from evaluation.power import labels_needed
 
 MINIMUM_HIT_RATE = 0.01

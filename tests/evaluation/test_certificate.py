@@ -13,11 +13,11 @@ from evaluation.certificate import (
     NotCertified,
     capital_band,
     certify,
-    fallback_sequence,
     miss_rate_upper,
     smallest_probability,
 )
 from evaluation.evidence import Labels, default_grid, make_labels, make_lookups
+from evaluation.fallback import fallback_sequence
 from evaluation.power import most_bad_allowed
 
 ALPHA = 0.05

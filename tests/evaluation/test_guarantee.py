@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from evaluation.bounds import hajek_rate
-from evaluation.certificate import Certificate, capital_band, certify, fallback_sequence
+from evaluation.certificate import Certificate, capital_band, certify
 from evaluation.evidence import Labels, Lookups, default_grid, make_labels
+from evaluation.fallback import fallback_sequence
 from evaluation.simulate import (
     DESIGNS,
     SHAPES,

@@ -116,7 +116,11 @@ def line_list(tenant: Tenant = "default", as_json: Json = False) -> None:
         found = [await policies.load(tenant, row[0]) for row in await rows.list_all(db, tenant)]
         return [describe(p) for p in found if p is not None]
 
-    show(with_database(work), as_json=as_json, text=lambda v: "\n".join(map(_line_row, v)) or "no lines")
+    show(
+        with_database(work),
+        as_json=as_json,
+        text=lambda v: "\n".join(map(_line_row, v)) or "no lines",
+    )
 
 
 @line_app.command("show")
@@ -138,7 +142,8 @@ def line_show(line: str, tenant: Tenant = "default", as_json: Json = False) -> N
 def line_set(
     line: str,
     settings: Annotated[
-        list[str], typer.Argument(help="field=value, JSON values; nested as sampling.certify_rate=0.1")
+        list[str],
+        typer.Argument(help="field=value, JSON values; nested as sampling.certify_rate=0.1"),
     ],
     tenant: Tenant = "default",
     reason: Annotated[str, typer.Option(help="Why, for the record.")] = "",
@@ -219,10 +224,13 @@ def key_list(tenant: Tenant = "default", as_json: Json = False) -> None:
     show(
         with_database(work),
         as_json=as_json,
-        text=lambda v: "\n".join(
-            f"{k['id']}  {k['role']:6}  {'revoked' if k['revoked_ms'] else 'live':7}  {k['name']}" for k in v
-        )
-        or "no keys",
+        text=lambda v: (
+            "\n".join(
+                f"{k['id']}  {k['role']:6}  {'revoked' if k['revoked_ms'] else 'live':7}  {k['name']}"
+                for k in v
+            )
+            or "no keys"
+        ),
     )
 
 
@@ -235,7 +243,8 @@ def key_revoke(key_id: str, tenant: Tenant = "default") -> None:
     async def work(db: Any) -> bool:
         return bool(
             await db.write(
-                lambda tx: tenants.revoke(tx, tenant, key_id=key_id, now=wall_clock_ms()), durable=True
+                lambda tx: tenants.revoke(tx, tenant, key_id=key_id, now=wall_clock_ms()),
+                durable=True,
             )
         )
 
@@ -254,7 +263,8 @@ def doctor(as_json: Json = False) -> None:
         [c.as_dict() for c in found],
         as_json=as_json,
         text=lambda v: "\n".join(
-            f"{'ok  ' if c['ok'] else 'FAIL'}  {c['check']:22} {c['detail']}" + (f"\n      mend: {c['mend']}" if c["mend"] else "")
+            f"{'ok  ' if c['ok'] else 'FAIL'}  {c['check']:22} {c['detail']}"
+            + (f"\n      mend: {c['mend']}" if c["mend"] else "")
             for c in v
         ),
     )

@@ -41,7 +41,12 @@ def _data_dir(settings: Settings) -> Check:
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        return Check("data directory", False, str(error), "set SUREHIT_DATA_DIR to a folder that can be written")
+        return Check(
+            "data directory",
+            False,
+            str(error),
+            "set SUREHIT_DATA_DIR to a folder that can be written",
+        )
     ok = os.access(settings.data_dir, os.W_OK)
     return Check("data directory", ok, str(settings.data_dir), "" if ok else "make it writable")
 
@@ -56,7 +61,9 @@ def _database(settings: Settings) -> Check:
     try:
         asyncio.run(try_it())
     except SurehitError as error:
-        return Check("database", False, error.detail, "check SUREHIT_DATABASE_URL and that the server runs")
+        return Check(
+            "database", False, error.detail, "check SUREHIT_DATABASE_URL and that the server runs"
+        )
     return Check("database", True, kind)
 
 
@@ -67,7 +74,10 @@ def _schema(settings: Settings) -> Check:
         return Check("schema", False, str(error).splitlines()[0], "mend the database first")
     ok = current == migrate.head() or (current is None and settings.is_embedded)
     return Check(
-        "schema", ok, f"{current or 'empty'} (code {migrate.head()})", "" if ok else "run `surehit migrate`"
+        "schema",
+        ok,
+        f"{current or 'empty'} (code {migrate.head()})",
+        "" if ok else "run `surehit migrate`",
     )
 
 
@@ -82,8 +92,15 @@ def _address(settings: Settings) -> Check:
 
 
 def _model(settings: Settings, name: str) -> Check:
+    mend = "reinstall surehit, or set the line's embedder"
     try:
-        figures = catalog.verify(name, settings.models_dir)
+        agreement = catalog.verify(name, catalog.load(name, settings.models_dir))
     except (EmbeddingError, OSError, ValueError) as error:
-        return Check(f"model {name}", False, str(error), "reinstall surehit, or set the line's embedder")
-    return Check(f"model {name}", figures.ok, figures.summary)
+        return Check(f"model {name}", False, str(error), mend)
+    cosines = "no reference vectors"
+    if agreement.mean_cosine is not None:
+        cosines = f"cosine to the original mean {agreement.mean_cosine:.5f}, min {agreement.min_cosine:.5f}"
+    detail = f"{cosines}; alone and in a batch min {agreement.min_alone_versus_batch:.6f}"
+    return Check(
+        f"model {name}", agreement.is_faithful, detail, "" if agreement.is_faithful else mend
+    )

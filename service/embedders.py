@@ -76,7 +76,7 @@ class Embedders:
 
     def put(self, name: str, embedder: Embedder) -> None:
         """Use an embedder that is at hand (tests, and models of the caller's own)."""
-        self._slots[name] = Slot(name, embedder, EmbeddingPool(lambda: embedder, threads=1))
+        self._slots[name] = Slot(name, embedder, EmbeddingPool(embedder))
 
     async def close(self) -> None:
         """Stop the pools."""
@@ -84,18 +84,15 @@ class Embedders:
             if slot.loading is not None:
                 slot.loading.cancel()
             if slot.pool is not None:
-                await asyncio.to_thread(slot.pool.close)
+                await slot.pool.close()
 
     def _may_try(self, slot: Slot) -> bool:
         return slot.error is None or time.monotonic() - slot.failed_at > RETRY_S
 
     async def _load(self, slot: Slot) -> None:
-        def load() -> Embedder:
-            return catalog.load(slot.name, self._models_dir)
-
         try:
-            slot.embedder = await asyncio.to_thread(load)
-            slot.pool = EmbeddingPool(load, threads=self._threads)
+            slot.embedder = await asyncio.to_thread(catalog.load, slot.name, self._models_dir)
+            slot.pool = EmbeddingPool(slot.embedder, workers=self._threads)
             slot.error = None
         except Exception as error:  # noqa: BLE001 - a model that fails must not take the service down
             slot.error = f"{type(error).__name__}: {error}"

@@ -34,7 +34,11 @@ def first_difference(a: Any, b: Any, path: str = "$") -> Difference | None:
     """The first difference of two JSON values in document order of sorted keys; None when they are equal."""
     if isinstance(a, dict) and isinstance(b, dict):
         for name in sorted(a.keys() | b.keys()):
-            here = f"{path}.{name}" if name.isidentifier() else f"{path}[{orjson.dumps(name).decode()}]"
+            here = (
+                f"{path}.{name}"
+                if name.isidentifier()
+                else f"{path}[{orjson.dumps(name).decode()}]"
+            )
             if name not in a or name not in b:
                 return Difference(here, _short(a.get(name)), _short(b.get(name)))
             found = first_difference(a[name], b[name], here)
@@ -67,7 +71,9 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
     Keys: `served`, `tier`, `stands_between` (mode | field | eligibility | readability | score | guard | shadow),
     `detail`, `difference` (path, a, b), `score`, `threshold`, `guards` (every refusal).
     """
-    policy = cache.policies.held(caller.tenant, line) or await cache.policies.load(caller.tenant, line)
+    policy = cache.policies.held(caller.tenant, line) or await cache.policies.load(
+        caller.tenant, line
+    )
     if policy is not None:
         policy = await cache.policies.load(caller.tenant, line)
     if policy is None:
@@ -88,7 +94,11 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
     if first.body == second.body:
         return reply | {"served": True, "tier": "exact"}
     difference = first_difference(orjson.loads(first.body), orjson.loads(second.body))
-    reply["difference"] = difference and {"path": difference.path, "a": difference.a, "b": difference.b}
+    reply["difference"] = difference and {
+        "path": difference.path,
+        "a": difference.a,
+        "b": difference.b,
+    }
     if policy.config.mode == "exact":
         return reply | {"stands_between": "mode", "detail": "the line uses the exact tier alone"}
     if first.query is None or second.query is None:
@@ -144,7 +154,11 @@ async def _by_meaning(
             "detail": f"{refusals[0].guard}: {refusals[0].detail}",
         }
     if policy.config.mode == "shadow":
-        return reply | {"tier": "semantic", "stands_between": "shadow", "detail": "the line is in shadow mode"}
+        return reply | {
+            "tier": "semantic",
+            "stands_between": "shadow",
+            "detail": "the line is in shadow mode",
+        }
     return reply | {"served": True, "tier": "semantic"}
 
 

@@ -72,7 +72,15 @@ async def give(cache: Cache, caller: Caller, given: Given) -> bool:
     def write(tx: Transaction) -> None:
         lookups.add_feedback(tx, caller.tenant, row=row)
         if given.verdict == "not_reusable":
-            block(tx, caller.tenant, pair, block_id=block_id, source="feedback", by=caller.key_id, now=now)
+            block(
+                tx,
+                caller.tenant,
+                pair,
+                block_id=block_id,
+                source="feedback",
+                by=caller.key_id,
+                now=now,
+            )
 
     await cache.db.write(write, durable=True)
     evict = given.evict and given.verdict == "not_reusable" and pair.entry_id is not None
@@ -116,7 +124,14 @@ async def _pair(cache: Cache, caller: Caller, lookup_id: str) -> tuple[Pair, int
         if entry is not None:
             text = entry.query or ""
             return Pair(
-                entry.line, entry.scope, text, entry.context_hash, entry.id, text, entry.response_hash, None
+                entry.line,
+                entry.scope,
+                text,
+                entry.context_hash,
+                entry.id,
+                text,
+                entry.response_hash,
+                None,
             ), number
     elif number is not None:
         await cache.journal.flush()
@@ -125,7 +140,9 @@ async def _pair(cache: Cache, caller: Caller, lookup_id: str) -> tuple[Pair, int
             if row is not None:
                 line, scope, query, context, entry_id, entry_query, response_hash, score, _ = row
                 hash_or_none = None if response_hash is None else bytes(response_hash)
-                return Pair(line, scope, query, bytes(context), entry_id, entry_query, hash_or_none, score), number
+                return Pair(
+                    line, scope, query, bytes(context), entry_id, entry_query, hash_or_none, score
+                ), number
             if attempt < _TRIES - 1:
                 await asyncio.sleep(_PAUSE_S)
     raise NotFound(

@@ -22,7 +22,9 @@ async def figures(cache: Cache, tenant: str, *, days: int) -> dict[str, Any]:
     found: dict[str, dict[str, Any]] = {
         row[0]: _empty() for row in await line_rows.list_all(cache.db, tenant)
     }
-    for line, tier, outcome, reason, count in await lookups.stats(cache.db, tenant, since_day=since):
+    for line, tier, outcome, reason, count in await lookups.stats(
+        cache.db, tenant, since_day=since
+    ):
         of_line = found.setdefault(line, _empty())
         n = int(count)
         if outcome == "store":
@@ -39,7 +41,9 @@ async def figures(cache: Cache, tenant: str, *, days: int) -> dict[str, Any]:
             of_line["not_looked_up"][reason] = n
     for of_line in found.values():
         semantic = of_line["semantic"]
-        semantic["hit_rate"] = semantic["hits"] / semantic["lookups"] if semantic["lookups"] else None
+        semantic["hit_rate"] = (
+            semantic["hits"] / semantic["lookups"] if semantic["lookups"] else None
+        )
     for line, live, searchable, pending in await entries.count_by_line(cache.db, tenant, now=now):
         found.setdefault(line, _empty())["entries"] = {
             "live": int(live),

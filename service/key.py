@@ -81,9 +81,13 @@ def canonicalize(request: Any, *, inert: frozenset[str] = frozenset()) -> Canoni
         raise InvalidRequest.field("request", "must be a JSON value that is not null")
     if not isinstance(request, dict):
         query = canonical_text(request) if isinstance(request, str) else None
-        reason = None if query and not is_blank(query) else ("blank" if query is not None else "shape")
+        reason = (
+            None if query and not is_blank(query) else ("blank" if query is not None else "shape")
+        )
         body = _dump(query if query is not None else request)
-        return CanonicalRequest(body, b"null" if reason is None else body, query if reason is None else None, reason, "")
+        return CanonicalRequest(
+            body, b"null" if reason is None else body, query if reason is None else None, reason, ""
+        )
     kept = {
         name: _number(value)
         for name, value in request.items()
@@ -107,12 +111,16 @@ def canonicalize(request: Any, *, inert: frozenset[str] = frozenset()) -> Canoni
                 context = _dump({**kept, field: [*messages[:-1], last]})
     body = _dump(kept)
     model = kept.get("model")
-    return CanonicalRequest(body, context or body, query, reason, model if isinstance(model, str) else "")
+    return CanonicalRequest(
+        body, context or body, query, reason, model if isinstance(model, str) else ""
+    )
 
 
 def exact_key(*, tenant: str, scope: str, line: str, policy_version: str, body: bytes) -> bytes:
     """SHA-256 (32 bytes) over the length-prefixed parts, so that no two different requests can share a key."""
-    return _digest(KEY_VERSION, tenant.encode(), scope.encode(), line.encode(), policy_version.encode(), body)
+    return _digest(
+        KEY_VERSION, tenant.encode(), scope.encode(), line.encode(), policy_version.encode(), body
+    )
 
 
 def partition_key(
@@ -149,7 +157,9 @@ def _turns_field(request: dict[str, Any]) -> tuple[str | None, str | None]:
     if isinstance(request.get("messages"), list):
         return "messages", None
     for name in ("input", "prompt"):
-        if isinstance(request.get(name), str) or (name == "input" and isinstance(request.get(name), list)):
+        if isinstance(request.get(name), str) or (
+            name == "input" and isinstance(request.get(name), list)
+        ):
             return name, None
     return None, "shape"
 
@@ -170,7 +180,11 @@ def _part(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
     # a tool result's id links it to its call: it stays; only the mark for the provider's cache goes
-    kept = {k: v for k, v in part.items() if k != "cache_control"} if "cache_control" in part else dict(part)
+    kept = (
+        {k: v for k, v in part.items() if k != "cache_control"}
+        if "cache_control" in part
+        else dict(part)
+    )
     if kept.get("type") in _TEXT_PARTS and isinstance(kept.get("text"), str):
         kept["text"] = canonical_text(kept["text"])
     return kept

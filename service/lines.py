@@ -19,6 +19,7 @@ from service.sampling import SamplingPlan
 Mode = Literal["off", "exact", "shadow", "serve"]
 Language = Literal["en", "zh", "multi"]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Edge = Annotated[float, Meta(ge=-1.0, le=1.0)]
 LifeTime = Annotated[float, Meta(gt=0.0, le=315_360_000.0)]
 
 NAME = re.compile(r"[^\x00-\x1f\x7f]{1,128}")
@@ -32,9 +33,9 @@ class Sampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Share of unguarded lookups scoring at least `certify_floor`, served or not, that go to review."""
     certify_floor: Annotated[float, Meta(ge=-1.0, le=1.0)] = 0.85
     """The loosest threshold that these labels can certify."""
-    bin_edges: list[Annotated[float, Meta(ge=-1.0, le=1.0)]] = [0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97, 0.99]
+    bin_edges: tuple[Edge, ...] = (0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97, 0.99)
     """Lower edges, ascending, of the score bins that are explored; nothing under the first is shown."""
-    explore_rates: list[Share] = [0.01, 0.01, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02]
+    explore_rates: tuple[Share, ...] = (0.01, 0.01, 0.02, 0.02, 0.02, 0.02, 0.02, 0.02)
     """Share of the lookups of each bin, whatever was decided, that go to review."""
     guarded_rate: Share = 0.02
     """Share of the lookups whose candidate a guard refused, so that each guard can be judged."""
@@ -69,7 +70,9 @@ class LineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     confidence: Annotated[float, Meta(ge=0.5, lt=1.0)] = 0.95
     ttl_s: LifeTime | None = None
     """Life time of an entry stored without one; null means until it is invalidated."""
-    policy_version: Annotated[str, Meta(min_length=1, max_length=128, pattern="^[^\\x00-\\x1f\\x7f]+$")] = "1"
+    policy_version: Annotated[
+        str, Meta(min_length=1, max_length=128, pattern="^[^\\x00-\\x1f\\x7f]+$")
+    ] = "1"
     """Release of model, prompt or knowledge base. A new one retires all entries before it; the old one revives them."""
     guards: dict[str, bool] = {}
     """Guards switched off (or on again) by name; those not named are on."""
@@ -138,7 +141,9 @@ def parse(changes: Any, *, base: LineConfig | None = None) -> LineConfig:
     for field, given, known in (("guards", config.guards, GUARDS), ("rules", config.rules, RULES)):
         for name in given:
             if name not in known:
-                raise InvalidRequest.field(f"{field}.{name}", f"is unknown; known are {', '.join(sorted(known))}")
+                raise InvalidRequest.field(
+                    f"{field}.{name}", f"is unknown; known are {', '.join(sorted(known))}"
+                )
     plan_of(config.sampling)
     return config
 

@@ -122,7 +122,9 @@ async def _lookup(cache: Cache, caller: Caller, ask: Ask, lookup_id: int) -> Hit
         found.choice.guard,
         found.choice.detail,
     )
-    fill = await _begin_fill(cache, caller, policy, ask, canonical, exact_key, lookup_id, found, now)
+    fill = await _begin_fill(
+        cache, caller, policy, ask, canonical, exact_key, lookup_id, found, now
+    )
     if not fill:
         miss = replace(miss, fill=False)
         if ask.wait_ms and ask.may_serve and "exact" in ask.tiers:
@@ -202,7 +204,10 @@ async def _semantic(
     try:
         return await _search(cache, caller, policy, ask, canonical, canonical.query, now)
     except TextRefused as error:
-        return _none(MissReason(str(error.readability.reason or "bypass").replace("blank", "bypass")), ineligible=error.readability.reason)
+        return _none(
+            MissReason(str(error.readability.reason or "bypass").replace("blank", "bypass")),
+            ineligible=error.readability.reason,
+        )
     except (EmbeddingError, TimeoutError) as error:
         return _none(MissReason.DEGRADED, detail=f"embedder: {error}")
 
@@ -269,11 +274,19 @@ async def _choose(
             break
         cache.partitions.drop(partition, dead)
     candidates = [
-        Candidate(n.label, n.similarity, live[n.label].query, live[n.label].response_hash, live[n.label].quarantined)
+        Candidate(
+            n.label,
+            n.similarity,
+            live[n.label].query,
+            live[n.label].response_hash,
+            live[n.label].quarantined,
+        )
         for n in over
         if _is_young(live[n.label].created_ms, ask.max_age_s, now)
     ]
-    under = [Candidate(n.label, n.similarity, "", b"") for n in neighbors[len(over) : len(over) + 1]]
+    under = [
+        Candidate(n.label, n.similarity, "", b"") for n in neighbors[len(over) : len(over) + 1]
+    ]
     choice = decide(query, candidates + under, threshold=threshold, judge=judge)
     found.second_score = neighbors[1].similarity if len(neighbors) > 1 else None
     if choice.candidate is not None:
@@ -285,7 +298,12 @@ async def _choose(
 
 
 async def _judge(
-    policy: Policy, ask: Ask, canonical: CanonicalRequest, vector: Vector, pool: EmbeddingPool, budget_s: float
+    policy: Policy,
+    ask: Ask,
+    canonical: CanonicalRequest,
+    vector: Vector,
+    pool: EmbeddingPool,
+    budget_s: float,
 ) -> Judge:
     """Guards and blocked pairs as one judge."""
     context = hashlib.sha256(canonical.context).digest()
@@ -301,7 +319,9 @@ async def _judge(
     def judge(candidate: Candidate, new_query: str) -> Refused | None:
         for pair, blocked_vector in blocked:
             if _is_blocked(pair, blocked_vector, candidate, new_query, vector):
-                return Refused("blocked", "this answer was judged wrong for this query or one like it")
+                return Refused(
+                    "blocked", "this answer was judged wrong for this query or one like it"
+                )
         refusal = guard_judge(candidate.query, new_query, enabled=enabled)
         return None if refusal is None else Refused(refusal.guard, refusal.detail)
 
@@ -336,7 +356,9 @@ async def slot_of(cache: Cache, policy: Policy, *, timeout_s: float) -> Slot:
     return await cache.embedders.ready(name, timeout_s=timeout_s)
 
 
-def partition_of(policy: Policy, scope: str, fingerprint: str, canonical: CanonicalRequest) -> bytes:
+def partition_of(
+    policy: Policy, scope: str, fingerprint: str, canonical: CanonicalRequest
+) -> bytes:
     """The partition of a request under a line."""
     return key.partition_key(
         tenant=policy.tenant,
@@ -405,16 +427,20 @@ async def _wait(
         hit = _exact_hit(cache, ask, row, lookup_id, now) if row is not None else None
         if hit is not None:
             return hit
-        taken = await cache.db.write(
-            lambda tx, at=now: fills.take_over(  # type: ignore[misc]
-                tx,
-                caller.tenant,
-                lookup_id=lookup_id,
-                key=exact_key,
-                now=at,
-                lease_until=at + cache.settings.fill_lease_s * 1000,
+        taken = (
+            await cache.db.write(
+                lambda tx, at=now: fills.take_over(  # type: ignore[misc]
+                    tx,
+                    caller.tenant,
+                    lookup_id=lookup_id,
+                    key=exact_key,
+                    now=at,
+                    lease_until=at + cache.settings.fill_lease_s * 1000,
+                )
             )
-        ) if not await fills.is_being_filled(cache.db, caller.tenant, key=exact_key, now=now) else False
+            if not await fills.is_being_filled(cache.db, caller.tenant, key=exact_key, now=now)
+            else False
+        )
         if taken:
             return replace(miss, fill=True, collapsed=True)
     return replace(miss, collapsed=True)
@@ -448,7 +474,9 @@ def _observe(
     )
 
 
-def _none(reason: MissReason, *, ineligible: str | None = None, detail: str | None = None) -> _Semantic:
+def _none(
+    reason: MissReason, *, ineligible: str | None = None, detail: str | None = None
+) -> _Semantic:
     return _Semantic(Choice(None, reason, None, detail=detail), ineligible=ineligible)
 
 

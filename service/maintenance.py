@@ -113,8 +113,10 @@ class Maintenance:
                 return
             blob = None if vector is None else vector.tobytes()
             await cache.db.write(
-                lambda tx, e=entry_id, q=query, p=partition, f=fingerprint, b=blob: upkeep.set_vector(  # type: ignore[misc]
-                    tx, policy.tenant, entry_id=e, query=q, partition=p, fingerprint=f, vector=b
+                lambda tx, e=entry_id, q=query, p=partition, f=fingerprint, b=blob: (
+                    upkeep.set_vector(  # type: ignore[misc]
+                        tx, policy.tenant, entry_id=e, query=q, partition=p, fingerprint=f, vector=b
+                    )
                 )
             )
 

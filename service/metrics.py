@@ -17,7 +17,22 @@ from prometheus_client.exposition import generate_latest
 MAX_SERIES = 10_000
 """Outcome series kept; the lines beyond them are counted as `other`."""
 
-_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+_BUCKETS = (
+    0.0001,
+    0.00025,
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1,
+    2.5,
+)
 
 Outcome = tuple[str, str, str, str, str]  # tenant, line, tier, outcome, reason
 
@@ -42,7 +57,8 @@ class Metrics:
             registry=self.registry,
         )
         self._timed = {
-            kind: self._duration.labels(kind) for kind in ("exact_hit", "semantic_hit", "miss", "store")
+            kind: self._duration.labels(kind)
+            for kind in ("exact_hit", "semantic_hit", "miss", "store")
         }
 
     def count(self, tenant: str, line: str, tier: str, outcome: str, reason: str) -> None:
@@ -94,7 +110,9 @@ class _Outcomes:
         yield lookups
         yield stores
         if self.tenant is None:
-            yield GaugeMetricFamily("surehit_build_info", f"Version {self.metrics.version}.", value=1)
+            yield GaugeMetricFamily(
+                "surehit_build_info", f"Version {self.metrics.version}.", value=1
+            )
             for name, value in sorted(self.metrics.gauges.items()):
                 yield GaugeMetricFamily(f"surehit_{name}", _GAUGES.get(name, name), value=value)
 

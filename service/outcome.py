@@ -116,7 +116,10 @@ class Stored:
         if self.entry_id is None:
             return b'{"entry_id":null,"replaced":false}'
         entry_id = ids.encode("ent", self.entry_id).encode()
-        return b'{"entry_id":"%s","replaced":%s}' % (entry_id, b"true" if self.replaced else b"false")
+        return b'{"entry_id":"%s","replaced":%s}' % (
+            entry_id,
+            b"true" if self.replaced else b"false",
+        )
 
 
 def _number(value: float | None) -> bytes:

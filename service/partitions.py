@@ -79,7 +79,9 @@ class Partitions:
         new = [row for row in rows if row[1] is not None and row[0] not in partition.index]
         if new:
             labels = np.fromiter((row[0] for row in new), dtype=np.int64, count=len(new))
-            vectors = np.frombuffer(b"".join(row[1] for row in new), dtype="<f4").reshape(len(new), -1)
+            vectors = np.frombuffer(b"".join(row[1] for row in new), dtype="<f4").reshape(
+                len(new), -1
+            )
             if len(new) > 256:
                 await asyncio.to_thread(partition.index.add, labels, vectors)
             else:

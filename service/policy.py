@@ -110,7 +110,17 @@ class Policies:
                 raise InvalidRequest.field(
                     "line", f"is unknown, and {MAX_IMPLICIT_LINES} lines exist; create it with PUT"
                 )
-            _save(tx, tenant, line, LineRecord(config=LineConfig()), None, change_id, "first use", "", now)
+            _save(
+                tx,
+                tenant,
+                line,
+                LineRecord(config=LineConfig()),
+                None,
+                change_id,
+                "first use",
+                "",
+                now,
+            )
 
         await self._db.write(create, durable=True)
         policy = await self.load(tenant, line)
@@ -135,7 +145,9 @@ class Policies:
             row = line_rows.get_in(tx, tenant, line=line)
             before = lines.record_from_json(row[1]) if row else None
             after = change.apply(before)
-            _save(tx, tenant, line, after, row[1] if row else None, change_id, by, change.reason, now)
+            _save(
+                tx, tenant, line, after, row[1] if row else None, change_id, by, change.reason, now
+            )
 
         await self._db.write(write, durable=True)
         policy = await self.load(tenant, line)
@@ -159,7 +171,9 @@ class LineChange:
         base = before.config if self.partial and before else None
         config = lines.parse(self.settings, base=base)
         keeps = before is not None and not _voids(before.config, config)
-        return LineRecord(config=config, decision_id=before.decision_id if keeps and before else None)
+        return LineRecord(
+            config=config, decision_id=before.decision_id if keeps and before else None
+        )
 
 
 _DECIDED_BY = ("threshold", "language", "embedder", "policy_version", "guards", "rules")

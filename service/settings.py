@@ -79,7 +79,9 @@ class Settings(BaseSettings):
         default=SecretStr(""),
         description="Bearer token that reads /metrics of all tenants; a tenant's key reads its own.",
     )
-    access_log: bool = Field(default=False, description="Log each HTTP request (halves throughput).")
+    access_log: bool = Field(
+        default=False, description="Log each HTTP request (halves throughput)."
+    )
     openai_base_url: str = Field(
         default="https://api.openai.com/v1", description="Upstream of /openai/v1."
     )

@@ -6,7 +6,9 @@ from typing import Any
 
 from service.errors import NotStorable
 
-CUT = frozenset({"length", "content_filter", "max_tokens", "max_output_tokens", "refusal", "pause_turn"})
+CUT = frozenset(
+    {"length", "content_filter", "max_tokens", "max_output_tokens", "refusal", "pause_turn"}
+)
 """Finish and stop reasons of an answer that was not completed."""
 
 
@@ -46,7 +48,9 @@ def has_tool_calls(response: Any) -> bool:
         return False
     for choice in _list(response.get("choices")):
         message = choice.get("message")
-        if isinstance(message, dict) and (message.get("tool_calls") or message.get("function_call")):
+        if isinstance(message, dict) and (
+            message.get("tool_calls") or message.get("function_call")
+        ):
             return True
     blocks = _list(response.get("content")) + _list(response.get("output"))
     return any(str(b.get("type", "")).endswith(("tool_use", "_call")) for b in blocks) or bool(
@@ -77,7 +81,12 @@ def _has_content(choice: dict[str, Any]) -> bool:
     message = choice.get("message")
     if not isinstance(message, dict):
         return bool(choice.get("text"))
-    return bool(message.get("content") or message.get("tool_calls") or message.get("function_call") or message.get("audio"))
+    return bool(
+        message.get("content")
+        or message.get("tool_calls")
+        or message.get("function_call")
+        or message.get("audio")
+    )
 
 
 def _list(value: Any) -> list[dict[str, Any]]:

@@ -69,7 +69,9 @@ async def store(cache: Cache, caller: Caller, put: Put) -> Stored:
     if config.mode == "off":
         return Stored(None, replaced=False)
     if len(put.response) > config.limits.max_response_bytes:
-        raise TooLarge(f"response: {len(put.response)} bytes; the line takes {config.limits.max_response_bytes}")
+        raise TooLarge(
+            f"response: {len(put.response)} bytes; the line takes {config.limits.max_response_bytes}"
+        )
     if fill.payload.ineligible == "blank":
         raise NotStorable("request: its last user message is blank")
     cache.caps.check(caller.key_id, caller.max_stores_per_hour, now=now)
@@ -214,7 +216,8 @@ def check_ttl(ttl_s: Any) -> float | None:
         raise InvalidRequest.field("ttl_s", "must be a number of seconds")
     if not 0 < ttl_s <= MAX_TTL_S:
         raise InvalidRequest.field(
-            "ttl_s", f"must be over 0 and at most {MAX_TTL_S:.0f} seconds (to store nothing, do not store)"
+            "ttl_s",
+            f"must be over 0 and at most {MAX_TTL_S:.0f} seconds (to store nothing, do not store)",
         )
     return float(ttl_s)
 
@@ -229,6 +232,12 @@ def check_tags(tags: tuple[Any, ...]) -> None:
 
 def check_scope(scope: Any) -> str:
     """Any text without control characters, at most MAX_SCOPE characters; empty is the tenant's common scope."""
-    if not isinstance(scope, str) or len(scope) > MAX_SCOPE or any(ord(c) < 32 or ord(c) == 127 for c in scope):
-        raise InvalidRequest.field("scope", f"must be text of at most {MAX_SCOPE} characters, no control characters")
+    if (
+        not isinstance(scope, str)
+        or len(scope) > MAX_SCOPE
+        or any(ord(c) < 32 or ord(c) == 127 for c in scope)
+    ):
+        raise InvalidRequest.field(
+            "scope", f"must be text of at most {MAX_SCOPE} characters, no control characters"
+        )
     return scope

@@ -91,7 +91,9 @@ def parse_store(body: bytes) -> Put:
     if data.lookup_id is not UNSET:
         for name in ("line", "request", "prompt", "scope"):
             if getattr(data, name) is not UNSET:
-                raise InvalidRequest.field(name, "must be absent when lookup_id is given: the lookup has it")
+                raise InvalidRequest.field(
+                    name, "must be absent when lookup_id is given: the lookup has it"
+                )
         return Put(bytes(data.response), data.lookup_id, ttl_s=data.ttl_s, tags=tuple(data.tags))
     if data.line is UNSET:
         raise InvalidRequest.field("line", "is required (or a lookup_id)")
@@ -145,7 +147,15 @@ def _directives(header: str | None) -> tuple[float | None, bool]:
 class HotPath:
     """ASGI: answers the two hot routes and hands everything else on."""
 
-    def __init__(self, app: ASGIApp, *, cache: Callable[[], Cache], keys: Callable[[], Keys], metrics: Metrics, max_body: int) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        cache: Callable[[], Cache],
+        keys: Callable[[], Keys],
+        metrics: Metrics,
+        max_body: int,
+    ) -> None:
         self._app = app
         self._cache = cache
         self._keys = keys

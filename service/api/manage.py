@@ -59,7 +59,9 @@ async def put_line(
     line: str, body: dict[str, Any], cache: CacheDep, caller: Admin
 ) -> dict[str, object]:
     """Create or replace a line; fields that are not named take their defaults."""
-    return await _change(cache, caller, line, LineChange(_without_reason(body), False, _reason(body)))
+    return await _change(
+        cache, caller, line, LineChange(_without_reason(body), False, _reason(body))
+    )
 
 
 @router.patch("/v1/lines/{line}")
@@ -67,7 +69,9 @@ async def patch_line(
     line: str, body: dict[str, Any], cache: CacheDep, caller: Admin
 ) -> dict[str, object]:
     """Change the named fields of a line."""
-    return await _change(cache, caller, line, LineChange(_without_reason(body), True, _reason(body)))
+    return await _change(
+        cache, caller, line, LineChange(_without_reason(body), True, _reason(body))
+    )
 
 
 async def _change(cache: Cache, caller: Caller, line: str, change: LineChange) -> dict[str, object]:
@@ -80,7 +84,9 @@ async def _change(cache: Cache, caller: Caller, line: str, change: LineChange) -
         now=cache.clock_ms(),
     )
     if policy.config.mode in ("shadow", "serve"):
-        cache.embedders.slot(cache.embedders.name_for(policy.config.language, policy.config.embedder))
+        cache.embedders.slot(
+            cache.embedders.name_for(policy.config.language, policy.config.embedder)
+        )
     return describe(policy)
 
 

@@ -37,5 +37,11 @@ class Internal(SurehitError):
 def plain(status: int, detail: str) -> bytes:
     """A problem without a type of its own: the status says it all (RFC 9457 §4.2.1)."""
     return orjson.dumps(
-        {"type": "about:blank", "title": detail, "status": status, "detail": detail, "code": f"http-{status}"}
+        {
+            "type": "about:blank",
+            "title": detail,
+            "status": status,
+            "detail": detail,
+            "code": f"http-{status}",
+        }
     )

@@ -108,9 +108,9 @@ class InvalidateRequest(_Ours):
     scope: str | None = None
     line: str | None = None
     model: str | None = None
-    stored_before: Annotated[float, Field(ge=0, description="Seconds since 1970 UTC.")] | str | None = Field(
-        default=None, description="Seconds since 1970 UTC, or ISO 8601 with a zone."
-    )
+    stored_before: (
+        Annotated[float, Field(ge=0, description="Seconds since 1970 UTC.")] | str | None
+    ) = Field(default=None, description="Seconds since 1970 UTC, or ISO 8601 with a zone.")
     dry_run: bool = False
 
 

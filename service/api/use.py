@@ -71,5 +71,3 @@ async def post_feedback(
     evicted = await feedback.give(cache, caller, feedback.Given(**body.model_dump()))
     blocked = body.verdict == "not_reusable"
     return schemas.FeedbackReply(recorded=True, blocked=blocked, evicted=evicted)
-
-

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import and_, bindparam, case, delete, func, insert, or_, select, update
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql
 
 from service.storage.database import Database, Row, Transaction
 from service.storage.models import ApiKey, ChangeCounter, Entry, EntryTag, Line
@@ -79,7 +79,9 @@ _EXACT = Query(
     .select_from(Line)
     .outerjoin(
         Entry,
-        and_(Entry.exact_key == bindparam("key"), Entry.tenant_id == bindparam("tenant"), _is_live()),
+        and_(
+            Entry.exact_key == bindparam("key"), Entry.tenant_id == bindparam("tenant"), _is_live()
+        ),
     )
     .where(Line.tenant_id == bindparam("tenant"), Line.name == bindparam("line")),
 )
@@ -90,7 +92,9 @@ _EXACT_WITH_KEY = Query(
     .join(ApiKey, ApiKey.key_hash == bindparam("api_key"))
     .outerjoin(
         Entry,
-        and_(Entry.exact_key == bindparam("key"), Entry.tenant_id == bindparam("tenant"), _is_live()),
+        and_(
+            Entry.exact_key == bindparam("key"), Entry.tenant_id == bindparam("tenant"), _is_live()
+        ),
     )
     .where(
         Line.tenant_id == bindparam("tenant"),
@@ -170,9 +174,7 @@ async def changed_in_partition(
     db: Database, tenant: str, *, partition: bytes, since: int
 ) -> list[Row]:
     """(id, horizon) of entries written since a horizon; the largest horizon is where to go on."""
-    return await db.read(
-        _CHANGED, {"tenant": tenant, "partition": partition, "since": since}
-    )
+    return await db.read(_CHANGED, {"tenant": tenant, "partition": partition, "since": since})
 
 
 async def vectors_of_partition(
@@ -183,7 +185,7 @@ async def vectors_of_partition(
 
 
 _entry = Entry.__table__
-_insert = sqlite.insert(_entry)  # the same ON CONFLICT text on both databases
+_insert = postgresql.insert(_entry)  # the same ON CONFLICT text on both databases
 _REPLACED = (
     "created_ms",
     "expires_ms",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import bindparam, delete, insert, select
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql
 
 from service.storage import invalidation
 from service.storage.database import Database, Row, Transaction
@@ -13,7 +13,7 @@ from service.storage.query import Query
 _ADD_FILL = Query(
     "add_fill", insert(Fill).values({c.name: bindparam(c.name) for c in Fill.__table__.columns})
 )
-_lease = sqlite.insert(Lease.__table__)  # type: ignore[arg-type]
+_lease = postgresql.insert(Lease.__table__)  # type: ignore[arg-type]
 _TAKE_LEASE = Query(
     "take_lease",
     _lease.values({c.name: bindparam(c.name) for c in Lease.__table__.columns})
@@ -85,9 +85,7 @@ def begin(
             "payload": payload,
         },
     )
-    return take_over(
-        tx, tenant, lookup_id=lookup_id, key=key, now=now, lease_until=lease_until
-    )
+    return take_over(tx, tenant, lookup_id=lookup_id, key=key, now=now, lease_until=lease_until)
 
 
 def take_over(

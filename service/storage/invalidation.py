@@ -70,9 +70,7 @@ def _conditions(s: Selector) -> list[Any]:
 def count(tx: Transaction, tenant: str, *, selector: Selector, now: int) -> int:
     """How many live entries would go (dry run)."""
     is_live = or_(Entry.expires_ms.is_(None), Entry.expires_ms > bindparam("now"))
-    query = Query(
-        "count_selected", select(func.count()).where(*_conditions(selector), is_live)
-    )
+    query = Query("count_selected", select(func.count()).where(*_conditions(selector), is_live))
     return int(tx.run(query, {**_params(tenant, selector), "now": now})[0][0])
 
 
@@ -112,7 +110,9 @@ def last_fence(tx: Transaction, tenant: str) -> int:
     return int(tx.run(_LAST_FENCE, {"tenant": tenant})[0][0])
 
 
-def raise_fence(tx: Transaction, tenant: str, *, fence_id: int, selector: Selector, now: int) -> None:
+def raise_fence(
+    tx: Transaction, tenant: str, *, fence_id: int, selector: Selector, now: int
+) -> None:
     """Remember an invalidation. Stores of this tenant that are under way are waited for (PostgreSQL)."""
     lock(tx, tenant, shared=False)
     seq = last_fence(tx, tenant) + 1
@@ -171,6 +171,8 @@ def lock(tx: Transaction, tenant: str, *, shared: bool) -> None:
     SQLite has one writer at a time and needs none.
     """
     if tx.is_postgresql:
-        number = int.from_bytes(hashlib.sha256(b"fence:" + tenant.encode()).digest()[:8], "big", signed=True)
+        number = int.from_bytes(
+            hashlib.sha256(b"fence:" + tenant.encode()).digest()[:8], "big", signed=True
+        )
         name = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
         tx.text(f"SELECT {name}(%(number)s)", {"number": number})

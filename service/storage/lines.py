@@ -10,9 +10,9 @@ from service.storage.query import Query
 
 _GET = Query(
     "get_line",
-    select(Line.revision, Line.config_json, Line.updated_ms, Line.updated_by, Line.created_ms).where(
-        Line.tenant_id == bindparam("tenant"), Line.name == bindparam("line")
-    ),
+    select(
+        Line.revision, Line.config_json, Line.updated_ms, Line.updated_by, Line.created_ms
+    ).where(Line.tenant_id == bindparam("tenant"), Line.name == bindparam("line")),
 )
 _LIST = Query(
     "list_lines",
@@ -21,7 +21,8 @@ _LIST = Query(
     .order_by(Line.name),
 )
 _COUNT = Query(
-    "count_lines", select(func.count()).select_from(Line).where(Line.tenant_id == bindparam("tenant"))
+    "count_lines",
+    select(func.count()).select_from(Line).where(Line.tenant_id == bindparam("tenant")),
 )
 _ADD = Query(
     "add_line", insert(Line).values({c.name: bindparam(c.name) for c in Line.__table__.columns})

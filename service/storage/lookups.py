@@ -6,23 +6,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql
 
 from service.storage.database import Database, Row, Transaction
 from service.storage.models import Counter, Feedback, Lookup, ReviewItem
 from service.storage.query import Query
 
 _ADD = Query(
-    "add_lookup", insert(Lookup).values({c.name: bindparam(c.name) for c in Lookup.__table__.columns})
+    "add_lookup",
+    insert(Lookup).values({c.name: bindparam(c.name) for c in Lookup.__table__.columns}),
 )
 _ADD_ITEM = Query(
     "add_review_item",
     insert(ReviewItem).values({c.name: bindparam(c.name) for c in ReviewItem.__table__.columns}),
 )
-_counter = sqlite.insert(Counter.__table__)  # type: ignore[arg-type]
+_counter = postgresql.insert(Counter.__table__)  # type: ignore[arg-type]
 _COUNT = Query(
     "count_outcome",
-    _counter.values({c.name: bindparam(c.name) for c in Counter.__table__.columns}).on_conflict_do_update(
+    _counter.values(
+        {c.name: bindparam(c.name) for c in Counter.__table__.columns}
+    ).on_conflict_do_update(
         index_elements=["tenant_id", "line", "day", "tier", "outcome", "reason"],
         set_={"count": Counter.__table__.c.count + _counter.excluded["count"]},
     ),
@@ -43,9 +46,7 @@ _GET = Query(
 )
 _STATS = Query(
     "stats",
-    select(
-        Counter.line, Counter.tier, Counter.outcome, Counter.reason, func.sum(Counter.count)
-    )
+    select(Counter.line, Counter.tier, Counter.outcome, Counter.reason, func.sum(Counter.count))
     .where(Counter.tenant_id == bindparam("tenant"), Counter.day >= bindparam("since_day"))
     .group_by(Counter.line, Counter.tier, Counter.outcome, Counter.reason)
     .order_by(Counter.line, Counter.tier, Counter.outcome, Counter.reason),

@@ -322,9 +322,13 @@ class Label(Base):
     __tablename__ = "labels"
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     tenant_id: Mapped[str] = mapped_column(String(64))
-    item_id: Mapped[int] = mapped_column(ForeignKey("review_items.id", ondelete="CASCADE"), index=True)
+    item_id: Mapped[int] = mapped_column(
+        ForeignKey("review_items.id", ondelete="CASCADE"), index=True
+    )
     reviewer: Mapped[str]
-    verdict: Mapped[str] = mapped_column(String(16))  # reusable | not_reusable | unsure | skip | flag
+    verdict: Mapped[str] = mapped_column(
+        String(16)
+    )  # reusable | not_reusable | unsure | skip | flag
     reason: Mapped[str | None] = mapped_column(String(32))
     note: Mapped[str | None]
     at_ms: Mapped[int]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import bindparam, func, insert, select, update
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql
 
 from service.storage.database import Database, Row, Transaction
 from service.storage.models import ApiKey, Tenant
@@ -20,13 +20,15 @@ _BY_HASH = Query(
 )
 _LIST = Query(
     "list_keys",
-    select(ApiKey.id, ApiKey.tenant_id, ApiKey.name, ApiKey.role, ApiKey.created_ms, ApiKey.revoked_ms)
+    select(
+        ApiKey.id, ApiKey.tenant_id, ApiKey.name, ApiKey.role, ApiKey.created_ms, ApiKey.revoked_ms
+    )
     .where(ApiKey.tenant_id == bindparam("tenant"))
     .order_by(ApiKey.created_ms, ApiKey.id),
 )
 _ADD_TENANT = Query(
     "add_tenant",
-    sqlite.insert(Tenant.__table__)  # type: ignore[arg-type]
+    postgresql.insert(Tenant.__table__)  # type: ignore[arg-type]
     .values(id=bindparam("tenant"), created_ms=bindparam("now"))
     .on_conflict_do_nothing(index_elements=["id"]),
 )

@@ -16,7 +16,9 @@ _EXPIRED = Query(
     delete(Entry)
     .where(
         Entry.id.in_(
-            select(Entry.id).where(Entry.expires_ms <= bindparam("before")).limit(bindparam("batch"))
+            select(Entry.id)
+            .where(Entry.expires_ms <= bindparam("before"))
+            .limit(bindparam("batch"))
         )
     )
     .returning(Entry.id),
@@ -70,7 +72,8 @@ _LEAST = Query(
             .where(Entry.tenant_id == bindparam("tenant"), Entry.line == bindparam("line"))
             # worth = how often it is asked for, times what it costs to make again (its length stands for that)
             .order_by(
-                (Entry.hits + 1) * func.length(Entry.response), func.coalesce(Entry.last_hit_ms, Entry.created_ms)
+                (Entry.hits + 1) * func.length(Entry.response),
+                func.coalesce(Entry.last_hit_ms, Entry.created_ms),
             )
             .limit(bindparam("batch"))
         ),
@@ -96,7 +99,14 @@ async def all_lines(db: Database) -> list[Row]:
 
 
 async def to_embed(
-    db: Database, tenant: str, *, line: str, policy_version: str, fingerprint: str, now: int, limit: int
+    db: Database,
+    tenant: str,
+    *,
+    line: str,
+    policy_version: str,
+    fingerprint: str,
+    now: int,
+    limit: int,
 ) -> list[Row]:
     """(id, query, scope, request) of live entries whose vector is missing or another model's."""
     return await db.read(

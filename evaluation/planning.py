@@ -17,7 +17,7 @@ from evaluation.evidence import (
     check_thresholds,
     default_grid,
 )
-from evaluation.sampling import SamplingPlan
+from service.sampling import SamplingPlan
 
 EXPLORE_SHARE = 0.2  # of the label budget; the rest certifies
 FLOOR_MULTIPLE = 1.5  # of the target: what an earlier estimate may be at the certify floor

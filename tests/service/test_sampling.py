@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.sampling import (
+from service.sampling import (
     SamplingPlan,
     certify_probability,
     draw,

@@ -41,7 +41,10 @@ class FlatIndex:
 
     def add(self, labels: Labels, vectors: Vectors) -> None:
         """See `VectorIndex.add`."""
-        names, rows = checked(labels, vectors, self._dimensions)
+        self.put(*checked(labels, vectors, self._dimensions))
+
+    def put(self, names: Labels, rows: Vectors) -> None:
+        """Like `add`, for labels and unit vectors that were checked."""
         with self._lock:
             self._reserve(len(self._row_of) + len(names))
             for label, row in zip(names.tolist(), rows, strict=True):
@@ -77,12 +80,19 @@ class FlatIndex:
             count = len(self._row_of)
             return self._labels[:count].copy(), self._vectors[:count].copy()
 
-    def vectors_of(self, labels: Labels) -> tuple[Labels, Vectors]:
-        """Those of the given labels that are here, with their vectors, both copied."""
+    def first(self, count: int) -> tuple[Labels, Vectors]:
+        """A copy of up to ``count`` labels and their vectors."""
         with self._lock:
-            names = [label for label in labels.tolist() if label in self._row_of]
-            rows = [self._row_of[label] for label in names]
-            return np.array(names, dtype=np.int64), self._vectors[rows]
+            count = min(count, len(self._row_of))
+            return self._labels[:count].copy(), self._vectors[:count].copy()
+
+    def has_unchanged(self, labels: Labels, vectors: Vectors) -> npt.NDArray[np.bool_]:
+        """Per label, whether it is still here with exactly this vector."""
+        with self._lock:
+            rows = [self._row_of.get(label, -1) for label in labels.tolist()]
+            same = (self._vectors[rows] == vectors).all(axis=1)
+            unchanged: npt.NDArray[np.bool_] = same & (np.array(rows) >= 0)
+            return unchanged
 
     def __len__(self) -> int:
         return len(self._row_of)

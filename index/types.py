@@ -121,7 +121,7 @@ class Embedder(Protocol):
 
     @property
     def preferred_batch(self) -> int:
-        """Texts per call beyond which the cost of one no longer falls; 1 if batches gain nothing."""
+        """Texts per call beyond which the cost of each no longer falls; 1 if it never does."""
         ...
 
     def readability(self, text: str) -> Readability:

@@ -1,0 +1,114 @@
+"""The indexes of all partitions in memory, the least recently used forgotten beyond a budget.
+
+A partition is known by its key, bytes that the caller derives from everything that must be equal
+before meaning is compared; nothing is ever searched across keys. An index that is forgotten is
+loaded again from rows or a snapshot.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from index.adaptive import CROSSING, AdaptiveIndex, Job
+
+
+class IndexRegistry:
+    """Partition keys to indexes; safe to use from several threads.
+
+    Parameters
+    ----------
+    memory_budget_bytes : for all indexes together. The one asked for last is always kept, whatever
+        its size.
+    on_evict : told the key of each index that is forgotten, outside of the lock.
+    """
+
+    def __init__(
+        self,
+        *,
+        memory_budget_bytes: int,
+        crossing: int = CROSSING,
+        on_evict: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self._budget_bytes = memory_budget_bytes
+        self._crossing = crossing
+        self._on_evict = on_evict
+        # Guards the map; indexes have locks of their own and are not changed under it.
+        self._lock = threading.Lock()
+        self._indexes: OrderedDict[bytes, AdaptiveIndex] = OrderedDict()
+        # One thread for all upkeep: graphs are built one after the other, on one core.
+        self._upkeep = ThreadPoolExecutor(max_workers=1, thread_name_prefix="index-upkeep")
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of all indexes."""
+        with self._lock:
+            return sum(index.memory_bytes for index in self._indexes.values())
+
+    def get(self, key: bytes) -> AdaptiveIndex | None:
+        """The partition's index, and a use of it; None if it is not in memory."""
+        with self._lock:
+            index = self._indexes.get(key)
+            if index is not None:
+                self._indexes.move_to_end(key)
+            return index
+
+    def get_or_create(self, key: bytes, dimensions: int) -> AdaptiveIndex:
+        """The partition's index, an empty one if it is not in memory.
+
+        Raises
+        ------
+        ValueError
+            The index there has another number of dimensions: the key must name the embedder.
+        """
+        with self._lock:
+            index = self._indexes.get(key)
+            if index is None:
+                index = AdaptiveIndex(dimensions, crossing=self._crossing, run=self._run)
+                self._indexes[key] = index
+            elif index.dimensions != dimensions:
+                raise ValueError(f"dimensions: {dimensions}, the index has {index.dimensions}")
+            self._indexes.move_to_end(key)
+            return index
+
+    def put(self, key: bytes, index: AdaptiveIndex) -> None:
+        """Use a loaded index for a partition, instead of what was there."""
+        with self._lock:
+            self._indexes[key] = index
+            self._indexes.move_to_end(key)
+
+    def forget(self, key: bytes) -> None:
+        """Drop a partition's index."""
+        with self._lock:
+            self._indexes.pop(key, None)
+
+    def keep_to_budget(self) -> list[bytes]:
+        """Forget least recently used indexes until the rest fits; returns their keys."""
+        evicted = []
+        with self._lock:
+            sizes = {key: index.memory_bytes for key, index in self._indexes.items()}
+            total = sum(sizes.values())
+            while total > self._budget_bytes and len(self._indexes) > 1:
+                key, _ = self._indexes.popitem(last=False)
+                total -= sizes[key]
+                evicted.append(key)
+        if self._on_evict is not None:
+            for key in evicted:
+                self._on_evict(key)
+        return evicted
+
+    def close(self) -> None:
+        """Give up background work that has not begun; wait for what has."""
+        self._upkeep.shutdown(wait=True, cancel_futures=True)
+
+    def __len__(self) -> int:
+        return len(self._indexes)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._indexes
+
+    def _run(self, job: Job) -> None:
+        try:
+            self._upkeep.submit(job)
+        except RuntimeError:
+            pass  # closed: the process ends

@@ -220,7 +220,7 @@ class HnswIndex:
         with self._naming:
             self._removed_while_growing = []
         graph = hnswlib.Index(index=self._state.graph)
-        capacity = max(at_least, 2 * len(self._state.label_of))
+        capacity = max(at_least, len(self._state.label_of) * 3 // 2)
         graph.resize_index(capacity)
         with self._naming:
             for slot in self._removed_while_growing:

@@ -5,10 +5,10 @@ before meaning is compared; nothing is ever searched across keys. An index that 
 loaded again from rows or a snapshot.
 """
 
+import queue
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from index.adaptive import CROSSING, AdaptiveIndex, Job
 
@@ -36,8 +36,10 @@ class IndexRegistry:
         # Guards the map; indexes have locks of their own and are not changed under it.
         self._lock = threading.Lock()
         self._indexes: OrderedDict[bytes, AdaptiveIndex] = OrderedDict()
-        # One thread for all upkeep: graphs are built one after the other, on one core.
-        self._upkeep = ThreadPoolExecutor(max_workers=1, thread_name_prefix="index-upkeep")
+        # One thread for all upkeep: graphs are built one after the other, on one core. It begins
+        # with the first job; None ends it.
+        self._upkeep: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._upkeep_thread: threading.Thread | None = None
 
     @property
     def memory_bytes(self) -> int:
@@ -98,8 +100,8 @@ class IndexRegistry:
         return evicted
 
     def close(self) -> None:
-        """Give up background work that has not begun; wait for what has."""
-        self._upkeep.shutdown(wait=True, cancel_futures=True)
+        """End the background work after the job it is at; nothing waits for that."""
+        self._upkeep.put(None)
 
     def __len__(self) -> int:
         return len(self._indexes)
@@ -108,7 +110,15 @@ class IndexRegistry:
         return key in self._indexes
 
     def _run(self, job: Job) -> None:
-        try:
-            self._upkeep.submit(job)
-        except RuntimeError:
-            pass  # closed: the process ends
+        with self._lock:
+            if self._upkeep_thread is None:
+                # A daemon: a graph half built at the end of the process is of no use to anyone.
+                self._upkeep_thread = threading.Thread(
+                    target=self._work, name="index-upkeep", daemon=True
+                )
+                self._upkeep_thread.start()
+        self._upkeep.put(job)
+
+    def _work(self) -> None:
+        while (job := self._upkeep.get()) is not None:
+            job()

@@ -16,9 +16,10 @@ import struct
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,8 @@ _LENGTH = struct.Struct("<Q")
 _DIGEST_BYTES = 32
 
 
-class Snapshot(NamedTuple):
+@dataclass(frozen=True)
+class Snapshot:
     """What a file held."""
 
     index: AdaptiveIndex
@@ -104,7 +106,9 @@ def load(path: Path, *, fingerprint: str) -> Snapshot:
     return Snapshot(AdaptiveIndex.restore(head["numbers"], arrays), head["sequence"])
 
 
-def _parts(head: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Iterator[bytes]:
+def _parts(
+    head: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]
+) -> Iterator[bytes | memoryview]:
     text = json.dumps(head, default=_plain).encode()
     yield _MAGIC + _LENGTH.pack(len(text)) + text
     for value in arrays.values():

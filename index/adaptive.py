@@ -195,15 +195,21 @@ class AdaptiveIndex:
     # For snapshots.
 
     def dump(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """All there is, as plain numbers and arrays; see `restore`. Changes wait meanwhile."""
-        with self._changing:
+        """All there is, as plain numbers and arrays; see `restore`.
+
+        Nothing waits for it. Changes made meanwhile may be in it or not; those made before are.
+        """
+        while True:
+            settled = self._settled
+            # In this order: what is moved in between is in both parts, and once when restored.
             labels, vectors = self._recent.items()
             arrays: dict[str, npt.NDArray[Any]] = {"labels": labels, "vectors": vectors}
             numbers: dict[str, Any] = {"dimensions": self.dimensions, "graph": None}
-            if self._settled is not None:
-                numbers["graph"], graph_arrays = self._settled.dump()
+            if settled is not None:
+                numbers["graph"], graph_arrays = settled.dump()
                 arrays |= {f"graph.{name}": value for name, value in graph_arrays.items()}
-        return numbers, arrays
+            if settled is self._settled:
+                return numbers, arrays
 
     @classmethod
     def restore(
@@ -216,7 +222,6 @@ class AdaptiveIndex:
     ) -> "AdaptiveIndex":
         """The index that was dumped."""
         index = cls(numbers["dimensions"], crossing=crossing, run=run)
-        index._recent.put(arrays["labels"], arrays["vectors"])
         if numbers["graph"] is not None:
             graph_arrays = {
                 name.removeprefix("graph."): value
@@ -224,6 +229,7 @@ class AdaptiveIndex:
                 if name.startswith("graph.")
             }
             index._settled = HnswIndex.restore(numbers["graph"], graph_arrays)
+        index.add(arrays["labels"], arrays["vectors"])
         return index
 
 

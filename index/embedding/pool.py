@@ -12,10 +12,12 @@ lock, so exact hits go on at full speed beside it. Four rules:
 """
 
 import asyncio
+import contextlib
 import queue
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from index.normalize import normalize
@@ -71,7 +73,8 @@ class _Outcome:
 class EmbeddingPool:
     """Vectors for texts, from a bounded number of threads.
 
-    To be made and used on one event loop; `embed_one` may run any number of times at once there.
+    Used on one event loop, that of the first `embed_one`; any number of calls may run there at
+    once. Its threads start with that call, too.
 
     Parameters
     ----------
@@ -94,7 +97,7 @@ class EmbeddingPool:
             raise ValueError(f"workers: {workers}, expected at least 1")
         self.embedder = embedder
         self.counters = PoolCounters()
-        self._loop = asyncio.get_running_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._remembered_limit = remembered
         self._queue_limit = queue_limit
         # These two belong to the loop's thread alone.
@@ -113,8 +116,6 @@ class EmbeddingPool:
             threading.Thread(target=self._work, args=(number,), name=f"embed-{number}", daemon=True)
             for number in range(workers)
         ]
-        for thread in self._threads:
-            thread.start()
 
     @property
     def queued(self) -> int:
@@ -139,9 +140,10 @@ class EmbeddingPool:
             self._vectors.move_to_end(text)
             self.counters.remembered += 1
             return known
-        waiter: asyncio.Future[Vector] = self._loop.create_future()
+        loop = self._loop or self._start()
+        waiter: asyncio.Future[Vector] = loop.create_future()
         self._join(text, waiter)
-        deadline = self._loop.call_later(timeout_s, self._time_out, waiter, timeout_s)
+        deadline = loop.call_later(timeout_s, self._time_out, waiter, timeout_s)
         try:
             return await waiter
         finally:
@@ -155,6 +157,8 @@ class EmbeddingPool:
         for job in self._jobs.values():
             _fail(job, EmbedderUnavailable("the embedding pool was closed"))
         self._jobs.clear()
+        if self._loop is None:
+            return
         for _ in self._threads:
             self._tickets.put(False)
         deadline = time.monotonic() + timeout_s
@@ -162,6 +166,12 @@ class EmbeddingPool:
             await asyncio.to_thread(thread.join, max(0.0, deadline - time.monotonic()))
 
     # On the loop's thread.
+
+    def _start(self) -> asyncio.AbstractEventLoop:
+        self._loop = asyncio.get_running_loop()
+        for thread in self._threads:
+            thread.start()
+        return self._loop
 
     def _join(self, text: str, waiter: asyncio.Future[Vector]) -> None:
         if self._closed:
@@ -224,11 +234,13 @@ class EmbeddingPool:
             self._busy_since[number] = time.monotonic()
             calls, outcomes = self._embed(batch)
             self._busy_since[number] = None
-            try:
-                self._loop.call_soon_threadsafe(self._deliver, calls, outcomes)
-            except RuntimeError:
-                # The loop is closed: nobody is left to hear of it.
-                return
+            self._tell(self._deliver, calls, outcomes)
+
+    def _tell(self, call: Callable[..., None], *arguments: object) -> None:
+        """Run something on the loop's thread; nothing if the loop is closed and nobody waits."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(call, *arguments)
 
     def _take(self) -> list[_Job]:
         """The job that waits longest, and others of similar length; removed from the queue."""
@@ -244,7 +256,7 @@ class EmbeddingPool:
                 batch = _similar(self._waiting, min(share, self.embedder.preferred_batch))
                 self._waiting = [job for job in self._waiting if job not in batch]
         if abandoned:
-            self._loop.call_soon_threadsafe(self._drop, abandoned)
+            self._tell(self._drop, abandoned)
         return batch
 
     def _drop(self, abandoned: list[_Job]) -> None:

@@ -80,7 +80,7 @@ class Metrics:
         return text if tenant is not None else text + generate_latest(self.registry)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Outcomes:
     metrics: Metrics
     tenant: str | None

@@ -20,8 +20,9 @@ from index.types import Labels, Neighbor, Vector, Vectors
 CROSSING = 8192
 """Vectors above which a graph answers faster than a comparison with all of them (0.1 ms)."""
 
-_RECENT = 512
-"""Vectors that may wait beside a graph; comparing with all of them costs 15 µs."""
+_SMALL_PART = 16
+"""A sixteenth of the crossing may wait beside a graph, or be dead in it, before it is worth a job;
+comparing with 512 vectors costs 15 µs."""
 _MOVED_AT_ONCE = 32
 """Keeps the number of vectors that both parts hold, and that a search may meet twice, small."""
 _DEAD_SHARE = 0.4
@@ -56,6 +57,7 @@ class AdaptiveIndex:
         self._recent = FlatIndex(dimensions)
         self._settled: HnswIndex | None = None
         self._crossing = crossing
+        self._small = max(crossing // _SMALL_PART, 1)
         self._run = run
         # Makes each change one step for both parts: a label is moved, replaced or removed, never
         # two of these at once. Held for microseconds per label; searches don't take it.
@@ -123,7 +125,7 @@ class AdaptiveIndex:
         while (settled := self._settled) is not None:
             if self._is_mostly_dead(settled):
                 self._rebuild(settled)
-            elif len(self._recent) >= _MOVED_AT_ONCE:
+            elif len(self._recent):
                 # Once begun, to the end: what is left is compared by every search.
                 self._move(settled)
             else:
@@ -141,10 +143,10 @@ class AdaptiveIndex:
         settled = self._settled
         if settled is None:
             return len(self._recent) > self._crossing
-        return len(self._recent) > _RECENT or self._is_mostly_dead(settled)
+        return len(self._recent) > self._small or self._is_mostly_dead(settled)
 
     def _is_mostly_dead(self, settled: HnswIndex) -> bool:
-        return settled.dead > max(_RECENT, _DEAD_SHARE * (settled.dead + len(settled)))
+        return settled.dead > max(self._small, _DEAD_SHARE * (settled.dead + len(settled)))
 
     def _start_upkeep(self) -> None:
         if not self._is_upkeep_due():

@@ -1,0 +1,55 @@
+"""JSON of answers, without loss: integers of any size stay integers, and what is no strict JSON
+is refused.
+
+orjson would read a large integer in a tool's arguments as a float and could not write it; msgspec
+keeps it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+class NotJson(ValueError):
+    """The bytes are not JSON: broken, not UTF-8, a lone surrogate, NaN or infinity, nested
+    without end.
+    """
+
+
+def parse(text: bytes | str) -> Any:
+    """The value of a JSON text. Raises NotJson."""
+    try:
+        return _decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise NotJson(str(error)) from error
+
+
+def dump(value: Any) -> bytes:
+    """Compact UTF-8 JSON in the order of the keys."""
+    return _encode(value)
+
+
+def readable(value: Any) -> str:
+    """JSON with a blank behind commas and colons, the way models write the arguments of a tool
+    call.
+    """
+    return json.dumps(value, ensure_ascii=False)
+
+
+def is_json_or_blank(text: Any) -> bool:
+    """Whether these are arguments of a tool call: JSON, or nothing, as some servers write it."""
+    if not isinstance(text, str):
+        return False
+    if text == "":
+        return True
+    try:
+        parse(text)
+    except NotJson:
+        return False
+    return True

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -34,7 +35,13 @@ def wall_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def build_cache(settings: Settings, metrics: Metrics, clock_ms: Callable[[], int]) -> Cache:
+def build_cache(
+    settings: Settings,
+    metrics: Metrics,
+    clock_ms: Callable[[], int],
+    *,
+    models_dir: Path | None = None,
+) -> Cache:
     """The parts, not yet connected."""
     db = open_database(settings.database, budget_ms=settings.database_budget_ms)
     new_id = IdSource(clock_ms)
@@ -49,7 +56,7 @@ def build_cache(settings: Settings, metrics: Metrics, clock_ms: Callable[[], int
         settings=settings,
         db=db,
         policies=Policies(db),
-        embedders=Embedders(models_dir=settings.models_dir, threads=settings.workers),
+        embedders=Embedders(models_dir=models_dir or settings.models_dir, threads=settings.workers),
         partitions=Partitions(db, memory_bytes=settings.index_memory_mb << 20),
         journal=journal,
         clock_ms=clock_ms,

@@ -105,6 +105,37 @@ def serve(
     serving.run(settings)
 
 
+@app.command()
+def up(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port of the service.")] = None,
+    ui_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port of the page.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Play demo traffic first.")] = False,
+    page: Annotated[bool, typer.Option(help="Start the review page, too.")] = True,
+) -> None:
+    """Service and review page together, on the embedded default."""
+    from service import up as both
+
+    given = {"host": host, "port": port, "ui_port": ui_port}
+    settings = Settings(**{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+    raise typer.Exit(both.run(settings, demo=demo, page=page))
+
+
+@app.command()
+def demo(
+    url: Annotated[str | None, typer.Option(help="A running service.")] = None,
+    key: Annotated[str, typer.Option(help="Its API key.", envvar="SUREHIT_KEY")] = "",
+    as_json: Json = False,
+) -> None:
+    """Play demo traffic to a running service: questions, rewordings, look-alikes."""
+    from service.demo import replay
+
+    settings = Settings()
+    base = url or f"http://{settings.host}:{settings.port}"
+    told = replay.send(base, headers={"authorization": f"Bearer {key}"} if key else None)
+    show(told.outcomes, as_json=as_json, text=lambda _: told.summary())
+
+
 @line_app.command("list")
 def line_list(tenant: Tenant = "default", as_json: Json = False) -> None:
     """All lines of a tenant."""

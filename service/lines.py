@@ -80,6 +80,8 @@ class LineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Classes of requests that are never reused by meaning, switched by name; those not named are on."""
     volatile_ttl_s: LifeTime | None = 3600.0
     """Life time in the exact tier of an answer to a time-bound question; null treats it as any other."""
+    personal_needs_scope: bool = True
+    """Don't store answers to personal and acting requests in the common scope, where the next asker may be another."""
     quarantine: bool = False
     """Serve a new entry by meaning only after it was reviewed as reusable."""
     stale_while_revalidate_s: Annotated[float, Meta(ge=0.0, le=2_592_000.0)] = 0.0

@@ -106,7 +106,7 @@ _BYPASS = frozenset({MissReason.MODE, MissReason.BYPASS})
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A store that was carried out; `entry_id` is None where the line does not store."""
+    """A store that was carried out; `entry_id` is None where the line does not store such an answer."""
 
     entry_id: int | None
     replaced: bool

@@ -66,7 +66,7 @@ async def store(cache: Cache, caller: Caller, put: Put) -> Stored:
     now = cache.clock_ms()
     fill, policy = await _fill(cache, caller, put, now)
     config = policy.config
-    if config.mode == "off":
+    if config.mode == "off" or _is_somebodys(policy, fill.payload):
         return Stored(None, replaced=False)
     if len(put.response) > config.limits.max_response_bytes:
         raise TooLarge(
@@ -195,6 +195,12 @@ async def _semantic(
     canonical = key.canonicalize(orjson.loads(payload.body))
     partition = partition_of(policy, payload.scope, slot.embedder.fingerprint, canonical)
     return partition, slot.embedder.fingerprint, vector
+
+
+def _is_somebodys(policy: Policy, payload: FillPayload) -> bool:
+    """True for «my balance» without a scope: the same bytes from another person want another answer."""
+    is_personal = payload.ineligible in ("personal", "acting")
+    return is_personal and not payload.scope and policy.config.personal_needs_scope
 
 
 def _expires(policy: Policy, payload: FillPayload, ttl_s: float | None, now: int) -> int | None:

@@ -1,0 +1,97 @@
+"""`surehit bench …`: everything that this repository claims in figures, measured again by one command each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+
+bench_app = typer.Typer(
+    help="Measure: replay, guards, loop, http. Ratios hold within one run on one machine.",
+    no_args_is_help=True,
+)
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Join the `surehit` command."""
+    app.add_typer(bench_app, name="bench")
+
+
+def _models_dir() -> Path:
+    from service.settings import Settings
+
+    return Settings().models_dir
+
+
+def _emit(value: Any, text: str, as_json: bool) -> None:
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() if as_json else text)
+
+
+@bench_app.command()
+def replay(
+    file: Annotated[Path, typer.Argument(exists=True, help="Traffic from make_traffic.py.")],
+    language: Annotated[str, typer.Option(help="en, zh or multi.")] = "en",
+    thresholds: Annotated[str, typer.Option(help="Comma-separated.")] = "",
+    guards: Annotated[str, typer.Option(help="on, off or both.")] = "both",
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first requests.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Labelled traffic through the real cache: hits and false hits per threshold, next to the best possible."""
+    from rich.progress import Progress
+
+    from evaluation.bench import replay as bench
+
+    if language not in ("en", "zh", "multi") or guards not in ("on", "off", "both"):
+        raise typer.BadParameter("--language is en, zh or multi; --guards is on, off or both")
+    values = tuple(float(t) for t in thresholds.split(",")) if thresholds else bench.THRESHOLDS
+    wanted = {"on": (True,), "off": (False,), "both": (True, False)}[guards]
+    with Progress(transient=True) as progress:
+        task = progress.add_task("replay", total=None)
+        found = bench.run(
+            file,
+            language=language,
+            thresholds=values,
+            guards=wanted,
+            limit=limit,
+            models_dir=_models_dir(),
+            tell=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+    _emit(found.as_dict(), bench.render(found), as_json)
+
+
+@bench_app.command()
+def guards(
+    files: Annotated[list[Path], typer.Argument(exists=True, help="Labelled pairs, JSONL or .gz.")],
+    as_json: Json = False,
+) -> None:
+    """Guard scorecard: false hits stopped and good hits lost, per kind, language and guard."""
+    from evaluation.bench import guards as bench
+
+    typer.echo(bench.run(files, as_json=as_json))
+
+
+@bench_app.command()
+def http(
+    entries: Annotated[int, typer.Option(min=100)] = 10_000,
+    rounds: Annotated[int, typer.Option(min=1)] = 3,
+    seconds: Annotated[float, typer.Option(min=0.2, help="Per workload and round.")] = 2.0,
+    database_url: Annotated[
+        str, typer.Option(help="An empty PostgreSQL database; default SQLite.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """The service over HTTP: exact hit, semantic hit, miss, store at c = 1, 8, 32, against a bare ASGI route."""
+    from evaluation.bench import http as bench
+
+    found = bench.run(
+        entries=entries,
+        rounds=rounds,
+        seconds=seconds,
+        models_dir=_models_dir(),
+        database_url=database_url,
+        tell=lambda text: typer.echo(text, err=True),
+    )
+    _emit(found, bench.render(found), as_json)

@@ -1,0 +1,294 @@
+"""`surehit bench http`: the service over HTTP against a bare ASGI route and a bare embedding call, interleaved."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import orjson
+
+from evaluation.bench import load, processes
+from index.embedding import catalog
+
+CLIENTS = (1, 8, 32)
+_WORDS = "invoice account limit report team plan key region backup export filter alert domain seat webhook".split()
+_ANSWER = {"text": "x" * 1880}
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    model = ""
+    if Path("/proc/cpuinfo").exists():
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    return {
+        "cpu": model or platform.processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
+
+
+def run(
+    *,
+    entries: int,
+    rounds: int,
+    seconds: float,
+    models_dir: Path,
+    database_url: str = "",
+    tell: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """All workloads at c = 1, 8, 32, `rounds` times in turn; medians, and ratios to the floor of the same run."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        data = Path(folder)
+        (data / "models").symlink_to(models_dir.resolve())
+        key = _prepare(data, database_url)
+        service = stack.enter_context(processes.service(data, database_url=database_url))
+        floor = stack.enter_context(processes.floor())
+        tell(f"filling {entries} entries")
+        asyncio.run(_fill(service, key, entries))
+        samples: dict[str, list[dict[str, Any]]] = {}
+        bare = _bare_embedding(models_dir)
+        for n in range(rounds):
+            tell(f"round {n + 1} of {rounds}")
+            for name, figures in asyncio.run(_round(service, floor, key, entries, seconds, n)):
+                samples.setdefault(name, []).append(asdict(figures))
+            bare_ms = bare()
+            samples.setdefault("bare_embed", []).append({"p50_ms": bare_ms})
+        memory = load.memory_mb(service.pid)
+    medians = {name: _medians(rows) for name, rows in samples.items()}
+    return {
+        "machine": machine(),
+        "database": "postgresql" if database_url.startswith("postgresql") else "sqlite",
+        "entries": entries,
+        "rounds": rounds,
+        "memory_mb": memory,
+        "medians": medians,
+        "ratios": _ratios(medians),
+    }
+
+
+async def _round(
+    service: processes.Running,
+    floor: processes.Running,
+    key: str,
+    entries: int,
+    seconds: float,
+    number: int,
+) -> list[tuple[str, load.Figures]]:
+    authorization = f"Authorization: Bearer {key}\r\n"
+    found = []
+    exact = [_lookup(_question(n % entries), authorization) for n in range(0, 2000, 7)]
+    for clients in CLIENTS:
+        found.append(
+            (
+                f"floor_c{clients}",
+                await load.run(floor.port, exact, clients=clients, seconds=seconds, pid=floor.pid),
+            )
+        )
+        found.append(
+            (
+                f"exact_c{clients}",
+                await load.run(
+                    service.port, exact, clients=clients, seconds=seconds, pid=service.pid
+                ),
+            )
+        )
+        fresh = itertools.count(number * 10_000_000 + clients * 1_000_000)
+        found.append(
+            (
+                f"semantic_c{clients}",
+                await load.run(
+                    service.port,
+                    _each(fresh, authorization, entries, hit=True),
+                    clients=clients,
+                    seconds=seconds,
+                    pid=service.pid,
+                ),
+            )
+        )
+        found.append(
+            (
+                f"miss_c{clients}",
+                await load.run(
+                    service.port,
+                    _each(fresh, authorization, entries, hit=False),
+                    clients=clients,
+                    seconds=seconds,
+                    pid=service.pid,
+                ),
+            )
+        )
+        found.append(
+            (
+                f"store_c{clients}",
+                await load.run(
+                    service.port,
+                    _stores(fresh, authorization),
+                    clients=clients,
+                    seconds=seconds,
+                    pid=service.pid,
+                ),
+            )
+        )
+    return found
+
+
+def _question(n: int) -> str:
+    """Question n of the stored set: numbers differ, so guards have something to do."""
+    a, b, c = _WORDS[n % 15], _WORDS[(n // 15) % 15], _WORDS[(n // 225) % 15]
+    return f"How do I set the {a} of the {b} in {c} {n}?"
+
+
+def _lookup(question: str, headers: str, line: str = "bench") -> bytes:
+    body = {
+        "line": line,
+        "request": {"model": "m", "messages": [{"role": "user", "content": question}]},
+    }
+    return load.request("/v1/lookup", orjson.dumps(body), headers=headers)
+
+
+def _each(
+    fresh: Iterator[int], headers: str, entries: int, *, hit: bool
+) -> Callable[[], Iterator[bytes]]:
+    """Questions never asked before: rewordings of stored ones, or about things that are not stored."""
+
+    def source() -> Iterator[bytes]:
+        for n in fresh:
+            if hit:
+                # invisible to the meaning, new to exact key and vector cache: the embedding is really paid for
+                text = (
+                    _question(n % entries).replace("How do I", "How can I")
+                    + f" Thanks{'!' * (n % 7)} {'' if n % 2 else 'please'}"
+                )
+                text = text.rstrip() + " " * (n % 3) + "." * (n // 7 % 50)
+            else:
+                text = f"Which river passes town number {n} of the northern province?"
+            yield _lookup(text, headers)
+
+    return source
+
+
+def _stores(fresh: Iterator[int], headers: str) -> Callable[[], Iterator[bytes]]:
+    def source() -> Iterator[bytes]:
+        for n in fresh:
+            prompt = f"Stored question {n}"
+            body = {"line": "bench-exact", "prompt": prompt, "response": _ANSWER}
+            yield load.request("/v1/store", orjson.dumps(body), headers=headers)
+
+    return source
+
+
+async def _fill(service: processes.Running, key: str, entries: int) -> None:
+    headers = {"authorization": f"Bearer {key}"}
+    async with httpx2.AsyncClient(base_url=service.url, headers=headers, timeout=120) as http:
+        settings = {"mode": "serve", "threshold": 0.9, "sampling": {"certify_rate": 0.01}}
+        (await http.put("/v1/lines/bench", json=settings)).raise_for_status()
+        (await http.put("/v1/lines/bench-exact", json={"mode": "exact"})).raise_for_status()
+        while (await http.get("/readyz")).json()["semantic"] == "loading":
+            await asyncio.sleep(0.1)
+        gate = asyncio.Semaphore(32)
+
+        async def one(n: int) -> None:
+            async with gate:
+                request = {"model": "m", "messages": [{"role": "user", "content": _question(n)}]}
+                body = {"line": "bench", "request": request, "response": _ANSWER}
+                (await http.post("/v1/store", json=body)).raise_for_status()
+
+        for start in range(0, entries, 2000):
+            await asyncio.gather(*(one(n) for n in range(start, min(entries, start + 2000))))
+
+
+def _prepare(data: Path, database_url: str) -> str:
+    """Migrate and make an API key: authentication is on while we measure."""
+    import subprocess
+    import sys
+
+    environment = {
+        **os.environ,
+        "SUREHIT_DATA_DIR": str(data),
+        "SUREHIT_DATABASE_URL": database_url,
+    }
+    for command in (["migrate"], ["key", "create", "--role", "admin", "--json"]):
+        done = subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "-m", "service.cli", *command],
+            env=environment,
+            check=True,
+            capture_output=True,
+        )
+    return str(orjson.loads(done.stdout)["key"])
+
+
+def _bare_embedding(models_dir: Path) -> Callable[[], float]:
+    """Median milliseconds of one bare call of the same model on the same kind of text."""
+    embedder = catalog.load(catalog.default_for("en"), models_dir)
+    fresh = itertools.count()
+
+    def measure() -> float:
+        took = []
+        for _ in range(200):
+            text = _question(next(fresh)).replace("How do I", "How can I") + " Thanks!!! please"
+            began = time.perf_counter()
+            embedder.embed([text])
+            took.append(time.perf_counter() - began)
+        return statistics.median(took) * 1000
+
+    return measure
+
+
+def _medians(rows: list[dict[str, Any]]) -> dict[str, float]:
+    return {
+        name: statistics.median(row[name] for row in rows)
+        for name in rows[0]
+        if all(row[name] is not None for row in rows)
+    }
+
+
+def _ratios(m: dict[str, dict[str, float]]) -> dict[str, float]:
+    """The ratios that ../README.md states, each within this run."""
+    found = {}
+    for c in CLIENTS:
+        found[f"exact rps / floor rps, c={c}"] = m[f"exact_c{c}"]["rps"] / m[f"floor_c{c}"]["rps"]
+        found[f"exact p50 / floor p50, c={c}"] = (
+            m[f"exact_c{c}"]["p50_ms"] / m[f"floor_c{c}"]["p50_ms"]
+        )
+    found["semantic p50 / bare embed p50, c=1"] = (
+        m["semantic_c1"]["p50_ms"] / m["bare_embed"]["p50_ms"]
+    )
+    found["miss p50 / bare embed p50, c=1"] = m["miss_c1"]["p50_ms"] / m["bare_embed"]["p50_ms"]
+    if "cpu_ms" in m["semantic_c32"] and m["semantic_c1"].get("cpu_ms"):
+        found["semantic CPU, c=32 / c=1"] = m["semantic_c32"]["cpu_ms"] / m["semantic_c1"]["cpu_ms"]
+        found["exact CPU / floor CPU, c=1"] = m["exact_c1"]["cpu_ms"] / max(
+            m["floor_c1"]["cpu_ms"], 1e-9
+        )
+    return found
+
+
+def render(found: dict[str, Any]) -> str:
+    """The figures as text."""
+    rows = [
+        f"{found['database']}, {found['entries']} entries, {found['rounds']} rounds, {found['machine']['cpu']}"
+    ]
+    for name, m in found["medians"].items():
+        if "rps" in m:
+            cpu = f"{m['cpu_ms']:7.3f}" if "cpu_ms" in m else "      –"
+            rows.append(
+                f"  {name:14} {m['rps']:9.0f}/s  p50 {m['p50_ms']:8.3f} ms  p99 {m['p99_ms']:8.3f} ms  "
+                f"CPU {cpu} ms  failures {m['failures']:.0f}"
+            )
+        else:
+            rows.append(f"  {name:14} p50 {m['p50_ms']:8.3f} ms")
+    rows += [f"  {name:40} {value:6.2f}" for name, value in found["ratios"].items()]
+    return "\n".join(rows)

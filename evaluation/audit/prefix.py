@@ -1,8 +1,9 @@
-"""The prefix layer: prompt tokens whose keys and values an engine could reuse from earlier requests.
+"""The prefix layer: prompt tokens whose keys and values an engine could reuse from earlier
+requests.
 
 Each request runs through several pools at once: every size, with and without a salt per tenant.
-Without the salt, tenants share blocks, and the time to the first token tells one tenant what another
-has asked; with it, nothing crosses.
+Without the salt, tenants share blocks, and the time to the first token tells one tenant what
+another has asked; with it, nothing crosses.
 """
 
 from __future__ import annotations

@@ -44,7 +44,8 @@ MESSAGE_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of the prompt. `path` is its JSON path in the request body; `message` the message's index.
+    """A piece of the prompt. `path` is its JSON path in the request body; `message` the message's
+    index.
 
     `is_markup` marks what the chat template writes. `breakpoint_ttl_s` is the lifetime asked for by
     a `cache_control` mark at its end.
@@ -101,7 +102,8 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """How requests become prompts: which tokenizer, which chat format, which default system message."""
+    """How requests become prompts: which tokenizer, which chat format, which default system
+    message."""
 
     tokenizer: Tokenizer
     chat_format: ChatFormat = "chatml"
@@ -133,7 +135,9 @@ class Renderer:
             for segment in self._message(f"$.{field}[{at}]", "messages", message, at)
         ]
         if self.chat_format == "chatml":
-            body.append(self._markup("(start of the answer)", "messages", "<|im_start|>assistant\n"))
+            body.append(
+                self._markup("(start of the answer)", "messages", "<|im_start|>assistant\n")
+            )
         settings = (
             *_settings(request, ("model",), 0),
             *_settings(request, SYSTEM_SETTINGS, len(tools)),
@@ -160,9 +164,7 @@ class Renderer:
         if self.chat_format == "chatml":
             yield self._markup("$.tools", "tools", "<|im_end|>\n")
 
-    def _system(
-        self, request: dict[str, Any], field: str, leading: list[Any]
-    ) -> Iterator[Segment]:
+    def _system(self, request: dict[str, Any], field: str, leading: list[Any]) -> Iterator[Segment]:
         given = False
         for name in ("system", "instructions"):
             if isinstance(request.get(name), str | list):
@@ -285,11 +287,15 @@ def _first(segments: tuple[Segment, ...], part: str) -> int:
 
 
 def _is_search(tool: Any) -> bool:
-    return isinstance(tool, dict) and str(tool.get("type", "")).startswith(("web_search", "web_fetch"))
+    return isinstance(tool, dict) and str(tool.get("type", "")).startswith(
+        ("web_search", "web_fetch")
+    )
 
 
 def _is_call(message: Any) -> bool:
-    return isinstance(message, dict) and str(message.get("type", "")).endswith(("_call", "reasoning"))
+    return isinstance(message, dict) and str(message.get("type", "")).endswith(
+        ("_call", "reasoning")
+    )
 
 
 def _role(message: Any) -> str:

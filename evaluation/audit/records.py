@@ -18,8 +18,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 LOG_FIELDS = frozenset(
-    ["id", "ts", "ts_ms", "timestamp", "time", "created_at", "line", "tenant", "scope", "usage"]
-    + ["response", "conversation", "session"]
+    {
+        *("id", "ts", "ts_ms", "timestamp", "time", "created_at"),
+        *("line", "tenant", "scope", "usage", "response", "conversation", "session"),
+    }
 )
 """Fields beside a bare body that belong to the log, not to the request."""
 

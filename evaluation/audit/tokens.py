@@ -27,7 +27,8 @@ class TokenizerUnusable(ValueError):
 
 
 class Tokenizer:
-    """Encodes and decodes; remembers texts it has seen lately, since prompts of one log share most of theirs."""
+    """Encodes and decodes; remembers texts it has seen lately, since prompts of one log share most
+    of theirs."""
 
     def __init__(self, engine: _Engine, name: str) -> None:
         engine.no_padding()

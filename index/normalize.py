@@ -42,6 +42,7 @@ _FRACTION = re.compile("[¼½¾⅐-⅞↉]")
 _SQUARED_UNIT = re.compile("[㎟㎠㎡㎢㎣㎤㎥㎦]")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_VARIATION = re.compile("[\ufe00-\ufe0f]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _INLINE_SPACE = re.compile(r"[^\S\n]+")
 _CJK_RANGES = (
@@ -94,7 +95,8 @@ def normalize(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """True when nothing is asked: no letter, digit or symbol (emoji and + are symbols)."""
-    return not any(unicodedata.category(character)[0] in "LNS" for character in text)
+    # M: a combining mark alone, as which halfwidth letters may come out of the folding.
+    return not any(unicodedata.category(character)[0] in "LNSM" for character in _plain(text))
 
 
 def cjk_share(text: str) -> float:
@@ -104,8 +106,9 @@ def cjk_share(text: str) -> float:
     """
     if text.isascii():
         return 0.0
-    cjk = len(_CJK.findall(text))
-    return cjk / len(_ALPHANUMERIC.findall(text)) if cjk else 0.0
+    letters_and_digits = _ALPHANUMERIC.findall(text)
+    cjk = sum(_CJK.match(character) is not None for character in letters_and_digits)
+    return cjk / len(letters_and_digits) if cjk else 0.0
 
 
 def _pass(text: str) -> str:
@@ -115,6 +118,11 @@ def _pass(text: str) -> str:
     return _without_final_marks(text)
 
 
+def _plain(text: str) -> str:
+    """Without what only chooses how the character before it is drawn: ❤ in black or in red."""
+    return text if text.isascii() else _VARIATION.sub("", text)
+
+
 def _fold(text: str) -> str:
     """One width, one case, one kind of quote; characters that no tokeniser takes are replaced."""
     text = _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
@@ -122,7 +130,7 @@ def _fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     text = _SURROGATE.sub("\ufffd", text)
-    text = _written_out(text)
+    text = _written_out(_plain(text))
     text = unicodedata.normalize("NFC", "".join(map(_one_width, text)))
     return unicodedata.normalize("NFC", text.casefold())
 

@@ -282,6 +282,8 @@ class EmbeddingPool:
             calls += 1
             try:
                 vectors = self.embedder.embed([job.text for job in batch])
+                # Copies: a row would keep its whole batch in memory.
+                rows = [row.copy() for _, row in zip(batch, vectors, strict=True)]
             except TextRefused as refusal:
                 job = batch.pop(refusal.position)
                 outcomes.append(_Outcome(job, None, refusal))
@@ -292,10 +294,9 @@ class EmbeddingPool:
                 outcomes.extend(_Outcome(job, None, failure) for job in batch)
                 break
             else:
-                for job, row in zip(batch, vectors, strict=True):
-                    vector = row.copy()  # a row would keep its whole batch in memory
-                    vector.setflags(write=False)
-                    outcomes.append(_Outcome(job, vector))
+                for job, row in zip(batch, rows, strict=True):
+                    row.setflags(write=False)
+                    outcomes.append(_Outcome(job, row))
                 break
         return calls, outcomes
 

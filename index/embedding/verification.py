@@ -105,6 +105,9 @@ def agreement(embedder: Embedder, references: Vectors | None = None) -> Agreemen
     references : float32, shape (texts of the list, dimensions), in the list's order.
     """
     texts = texts_for(embedder)
+    if references is None:
+        # Some vocabularies lack a character of the list; a model that we ship vectors of has all.
+        texts = tuple(text for text in texts if embedder.readability(text).is_readable)
     alone = np.concatenate([embedder.embed([text]) for text in texts])
     together = embedder.embed(texts)
     batch = [cosine(a, b) for a, b in zip(alone, together, strict=True)]

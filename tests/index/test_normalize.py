@@ -84,7 +84,7 @@ def test_the_result_can_always_be_encoded(text: str) -> None:
     normalize(text).encode("utf-8")
 
 
-@pytest.mark.parametrize("text", ["", " ", "\u200b", "\x00", "???", "。", "\n\t", "--"])
+@pytest.mark.parametrize("text", ["", " ", "\u200b", "\x00", "???", "。", "\n\t", "--", "\ufe0f"])
 def test_text_without_letter_digit_or_symbol_is_blank(text: str) -> None:
     assert is_blank(text)
 

@@ -1,0 +1,17 @@
+"""Guards: cheap checks on two texts that refuse a reuse. They see no vectors and never permit."""
+
+from service.guards.analysis import Analysis, analyse
+from service.guards.judge import ALL, GUARD_VERSION, GUARDS, compare, judge, judge_all
+from service.guards.refusal import Refusal
+
+__all__ = [
+    "ALL",
+    "GUARDS",
+    "GUARD_VERSION",
+    "Analysis",
+    "Refusal",
+    "analyse",
+    "compare",
+    "judge",
+    "judge_all",
+]

@@ -1,0 +1,100 @@
+"""Guards on amounts: numbers, units and currencies, dates and clock times, versions."""
+
+from collections import Counter
+
+from service.guards.alignment import Alignment
+from service.guards.quantity import Quantity
+from service.guards.refusal import Refusal
+
+
+def number(pair: Alignment) -> Refusal | None:
+    """Refuse where a number differs in value, or stands on one side only."""
+    left, right = _rest(pair)
+    if not left and not right:
+        return None
+    hard_left = [amount for amount in left if not amount.soft]
+    hard_right = [amount for amount in right if not amount.soft]
+    if _values(left) == _values(right):
+        return None  # the same numbers with other units: `unit` judges that
+    if not hard_left and not hard_right and not (left and right):
+        return None
+    if {amount.value for amount in hard_left + hard_right} == {1} and (not left or not right):
+        return None  # "one" beside no number
+    return Refusal("number", f"{_show(left)} vs {_show(right)}")
+
+
+def unit(pair: Alignment) -> Refusal | None:
+    """Refuse where the same numbers stand with other units or currencies."""
+    left, right = _rest(pair)
+    if not left or not right or _values(left) != _values(right):
+        return None
+    units_left, units_right = Counter(x.unit for x in left), Counter(x.unit for x in right)
+    only_left, only_right = units_left - units_right, units_right - units_left
+    if set(only_left) <= {""} or set(only_right) <= {""}:
+        return None  # one side leaves the unit out
+    return Refusal("unit", f"{_show(left)} vs {_show(right)}")
+
+
+def date(pair: Alignment) -> Refusal | None:
+    """Refuse where a date, weekday or clock time differs."""
+    left, right = Counter(pair.a.dates), Counter(pair.b.dates)
+    only_left, only_right = sorted(set(left - right)), sorted(set(right - left))
+    if not only_left and not only_right:
+        return None
+    return Refusal("date", f"{', '.join(only_left) or 'none'} vs {', '.join(only_right) or 'none'}")
+
+
+def version(pair: Alignment) -> Refusal | None:
+    """Refuse where a version differs; a bare number on the other side may be the same version."""
+    left, right = Counter(pair.a.versions), Counter(pair.b.versions)
+    only_left, only_right = list((left - right).elements()), list((right - left).elements())
+    for mine, amounts in ((only_left, pair.b.quantities), (only_right, pair.a.quantities)):
+        bare = [str(float(x.value)).removesuffix(".0") for x in amounts if not x.unit]
+        for form in list(mine):
+            if form in bare:
+                mine.remove(form)
+    if not only_left and not only_right:
+        return None
+    return Refusal(
+        "version", f"{', '.join(only_left) or 'none'} vs {', '.join(only_right) or 'none'}"
+    )
+
+
+def _rest(pair: Alignment) -> tuple[list[Quantity], list[Quantity]]:
+    """Amounts that only one side has, equal ones and versions of the other side taken off."""
+    right = list(pair.b.quantities)
+    left = []
+    for mine in pair.a.quantities:
+        twin = next((x for x in right if x.value == mine.value and x.unit == mine.unit), None)
+        if twin is None:
+            left.append(mine)
+        else:
+            right.remove(twin)
+    return _without(left, pair.b.versions, pair.a.versions), _without(
+        right, pair.a.versions, pair.b.versions
+    )
+
+
+def _without(
+    amounts: list[Quantity], theirs: tuple[str, ...], mine: tuple[str, ...]
+) -> list[Quantity]:
+    """Drop bare numbers that the other side writes as a version."""
+    open_forms = list((Counter(theirs) - Counter(mine)).elements())
+    kept = []
+    for amount in amounts:
+        form = str(float(amount.value)).removesuffix(".0")
+        if not amount.unit and form in open_forms:
+            open_forms.remove(form)
+        else:
+            kept.append(amount)
+    return kept
+
+
+def _values(amounts: list[Quantity]) -> Counter[object]:
+    return Counter(
+        amount.text.split()[0] if amount.unit else amount.text.split()[0] for amount in amounts
+    )
+
+
+def _show(amounts: list[Quantity]) -> str:
+    return ", ".join(amount.text for amount in amounts) or "none"

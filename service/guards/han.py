@@ -1,0 +1,149 @@
+"""Decides how Chinese runs are cut into words, and writes Chinese numerals as digits first."""
+
+import re
+from functools import cache
+
+from service.guards import quantity as q
+from service.guards.lexicon import chinese as zh
+from service.guards.text import Token
+
+_NUMERAL = "零〇一二两三四五六七八九十百千万亿"
+_MEASURES = (
+    "个位名条款种次份间座家只本张件岁人天年月日号周米元块斤章节页集期代楼层室点分秒小公千厘毫平"
+    "版折倍行列题步杯碗台部辆套场届级度字句段季克升吨亩兆英晚夜趟成毛角"
+)
+_HALF_UNIT = "小时|钟头|天|年|月|公里|斤|公斤|米"
+_PROTECTED = (
+    "一下|一样|一起|一直|一定|一般|一些|一共|统一|唯一|万一|十分|百度|三星|一边|一旦|一致|一律|一点|一切|一会"
+    "|千万(?=别|不)|两者|两边|一家|一个(?!半|小时|月|星期|季度)|一款|一种|一下子|一次性|七七八八|一一|百分之|不一|一名|一位|一份"
+    "|一件|一张|一本|一只|一封|一篇|一首|第一时间|一方面|逐一|三方|三明治|四川|九寨沟|五金|八卦|百货|千克|千米|千瓦|万达|万科|万能"
+)
+_NUMBER = re.compile(
+    f"({_PROTECTED})"
+    rf"|百分之(?P<percent>[{_NUMERAL}]+(?:点[{_NUMERAL}]+)?|\d+(?:\.\d+)?)"
+    rf"|(?P<day>(?:星期|周|礼拜)[一二三四五六日天](?![{_NUMERAL}]))"
+    rf"|(?P<digits>\d+(?:\.\d+)?)\s?(?P<scale>[千百](?![克米瓦卡])|[万亿]+)"
+    rf"|(?P<halved>[{_NUMERAL}]|\d+)个半(?P<halved_unit>{_HALF_UNIT})"
+    rf"|半个?(?P<half_unit>{_HALF_UNIT})"
+    rf"|(?P<run>[{_NUMERAL}]+(?:点[{_NUMERAL}]+)?)"
+)
+_SCALE = {"百": 100, "千": 1000, "万": 10**4, "亿": 10**8, "万亿": 10**12}
+_A_NOT_A = re.compile(r"([\u4e00-\u9fff])[不没]\1(?=[\u4e00-\u9fff])")
+_UNABLE = re.compile(zh.UNABLE)
+_NO_HAVE = re.compile(
+    r"有没有|是不是|能不能|会不会|可不可以|要不要|行不行|好不好|对不对|是否|能否|可否|会否"
+)
+_WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 1)} | {"天": 7}
+
+
+def write_digits(text: str) -> str:
+    """Write Chinese numerals, 3万, 百分之… and 半小时 as digits; leave words that only look so."""
+    return _NUMBER.sub(lambda match: _digits(match, text), text)
+
+
+def _digits(match: re.Match[str], text: str) -> str:
+    if match.group(1) and not match.group("percent"):
+        return match.group()
+    if match.group("percent"):
+        value = match.group("percent")
+        number = value if value[0].isdigit() else q.han_number(value)
+        return f"{_plain(number)}%"
+    if match.group("day"):
+        return f" weekday{_WEEKDAY[match.group('day')[-1]]} "
+    if match.group("digits"):
+        scaled = q.Fraction(match.group("digits")) * _SCALE.get(match.group("scale"), 1)
+        return _plain(scaled)
+    if match.group("halved"):
+        whole = match.group("halved")
+        number = q.Fraction(whole) if whole.isdigit() else q.han_number(whole)
+        return f"{_plain((number or 0) + q.Fraction(1, 2))}{match.group('halved_unit')}"
+    if match.group().startswith("半"):
+        return f"0.5{match.group('half_unit')}"
+    run = match.group("run")
+    after = text[match.end() : match.end() + 1]
+    before = text[match.start() - 1 : match.start()] if match.start() else ""
+    counted = after and (after in _MEASURES or after == "%")
+    if len(run) == 1 and not counted and before != "第":
+        return run
+    number = q.han_number(run)
+    return run if number is None else f"{_plain(number)}"
+
+
+def _plain(number: object) -> str:
+    value = q.Fraction(str(number))
+    return str(value.numerator) if value.denominator == 1 else str(float(value))
+
+
+def ask_forms(text: str) -> str:
+    """Turn A-not-A questions into plain ones and "登录不了" into a negated verb."""
+    text = _NO_HAVE.sub(
+        lambda match: {"有": "有", "是": "", "会": "会"}.get(match.group()[0], "可以"), text
+    )
+    text = _A_NOT_A.sub(r"\1", text)
+    text = _UNABLE.sub("不能", text)
+    for phrase, plain in _phrases():
+        if phrase in text:
+            text = text.replace(phrase, plain)
+    return text
+
+
+@cache
+def _phrases() -> list[tuple[str, str]]:
+    return sorted(zh.PHRASES.items(), key=lambda pair: -len(pair[0]))
+
+
+@cache
+def groups() -> dict[str, frozenset[int]]:
+    """Word to the numbers of the synonym lines it stands in."""
+    table: dict[str, set[int]] = {}
+    for number, line in enumerate(zh.SYNONYMS.strip().splitlines()):
+        for word in line.split():
+            table.setdefault(word, set()).add(number)
+    return {word: frozenset(numbers) for word, numbers in table.items()}
+
+
+@cache
+def line_mates(word: str) -> tuple[str, ...]:
+    """Words that share a synonym line with this one."""
+    lines = zh.SYNONYMS.strip().splitlines()
+    return tuple(
+        mate for number in groups().get(word, ()) for mate in lines[number].split() if mate != word
+    )
+
+
+@cache
+def opposites() -> frozenset[tuple[str, str]]:
+    """Pairs of opposite words, both ways round."""
+    pairs = [
+        tuple(pair.split()) for pair in zh.OPPOSITES.replace("\n", "|").split("|") if pair.strip()
+    ]
+    return frozenset(pairs) | frozenset((right, left) for left, right in pairs)  # type: ignore[arg-type, misc] # pairs have two words
+
+
+@cache
+def _vocabulary() -> tuple[frozenset[str], int]:
+    words = {
+        *zh.FUNCTION, *zh.LIGHT, *groups(), *zh.NOT_NEGATION, *zh.NEGATORS, *zh.QUANTIFIERS, *zh.STATES,
+        *zh.EXTRA_WORDS, *(word for pair in opposites() for word in pair),
+        *(name for name in [*q.UNITS, *q.CURRENCIES] if not name.isascii()), "点钟", "月份", "个",
+    }  # fmt: skip
+    return frozenset(words), max(map(len, words))
+
+
+def cut(token: Token) -> list[Token]:
+    """Cut a run of Han characters at the longest known words; unknown characters stand alone."""
+    words, longest = _vocabulary()
+    run, at, out = token.text, 0, []
+    while at < len(run):
+        size = next(
+            (
+                size
+                for size in range(min(longest, len(run) - at), 1, -1)
+                if run[at : at + size] in words
+            ),
+            1,
+        )
+        piece = run[at : at + size]
+        out.append(Token("han", piece, piece, token.start + at))
+        at += size
+    return out

@@ -1,0 +1,78 @@
+"""Decides, from all guards that are on, whether two queries ask the same thing.
+
+Guards only refuse. One that fails refuses too, under the name `error`.
+"""
+
+from collections.abc import Callable
+
+from service.guards import amount_guards, content_guards, flip_guards, mark_guards
+from service.guards.alignment import Alignment, align
+from service.guards.analysis import Analysis, analyse
+from service.guards.refusal import Refusal
+
+GUARD_VERSION = "1"
+"""Changes whenever a change of rules may alter a verdict; figures of other versions do not count."""
+
+_Guard = Callable[[Alignment], Refusal | None]
+_GUARDS: dict[str, tuple[str, _Guard]] = {
+    "language": ("The two texts are written in different scripts.", content_guards.language),
+    "number": ("A number differs in value, however it is written.", amount_guards.number),
+    "unit": ("The same number stands with another unit or currency.", amount_guards.unit),
+    "date": ("A date, weekday or clock time differs.", amount_guards.date),
+    "version": ("A version differs.", amount_guards.version),
+    "code": ("Code, an identifier, path, address or operator differs.", content_guards.code),
+    "choice": ("An environment, plan tier, period or language differs.", content_guards.choice),
+    "negation": ("One text denies what the other says.", flip_guards.negation),
+    "antonym": ("A word is replaced by its opposite.", flip_guards.antonym),
+    "order": ("The parties change places, as in from A to B.", flip_guards.order),
+    "quantifier": ("All, some, only, except, at least or at most differ.", mark_guards.quantifier),
+    "time": ("The place in time or in a row differs.", mark_guards.state),
+    "permission": ("One text asks what must be, the other what may be.", mark_guards.modality),
+    "question": (
+        "The kind of question differs: why, when, where, who, how much.",
+        mark_guards.question,
+    ),
+    "degree": ("A property stands in another degree.", mark_guards.degree),
+    "case": ("A capital letter makes another word.", content_guards.case),
+    "name": ("A name or an unknown word stands on one side only.", content_guards.name),
+    "slot": ("One sentence with another word in one place.", content_guards.slot),
+    "extra": ("One text carries content that the other lacks.", content_guards.extra),
+}
+GUARDS: dict[str, str] = {name: description for name, (description, _) in _GUARDS.items()}
+"""Every guard that can be switched, with a sentence on what it refuses, in the order they are asked."""
+ALL = frozenset(GUARDS)
+
+
+def judge(a: str, b: str, *, enabled: frozenset[str] = ALL) -> Refusal | None:
+    """First refusal of the pair, or None where no guard that is on objects."""
+    refusals = judge_all(a, b, enabled=enabled, first=True)
+    return refusals[0] if refusals else None
+
+
+def judge_all(
+    a: str, b: str, *, enabled: frozenset[str] = ALL, first: bool = False
+) -> list[Refusal]:
+    """Every refusal of the pair, in the order of `GUARDS`; with `first`, at most one."""
+    if a == b:
+        return []
+    try:
+        return compare(analyse(a), analyse(b), enabled=enabled, first=first)
+    except Exception as error:  # noqa: BLE001 - whatever breaks a guard must not turn into a hit
+        return [Refusal("error", type(error).__name__)]
+
+
+def compare(
+    a: Analysis, b: Analysis, *, enabled: frozenset[str] = ALL, first: bool = False
+) -> list[Refusal]:
+    """`judge_all` for two texts that were read already."""
+    pair = align(a, b)
+    refusals = []
+    for name, (_, guard) in _GUARDS.items():
+        if name not in enabled:
+            continue
+        refusal = guard(pair)
+        if refusal is not None:
+            refusals.append(refusal)
+            if first:
+                break
+    return refusals

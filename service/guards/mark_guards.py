@@ -1,0 +1,88 @@
+"""Guards on small words: quantity, place in time, permission, kind of question, degree, asker."""
+
+from service.guards.alignment import Alignment
+from service.guards.flip_guards import turns
+from service.guards.refusal import Refusal
+
+_BINDING = frozenset({"only", "except", "atleast", "atmost", "including", "lessthan", "morethan"})
+_GROUPS = frozenset({"all", "some", "any", "one", "most", "both", "few", "many", "only"})
+_HARMLESS_STATES = frozenset(
+    {"this week", "this month", "this year", "until", "since", "ago", "later", "just"}
+)
+_SPECIFIC = frozenset(
+    {"why", "when", "where", "who", "howlong", "howmany", "howmuch", "howoften", "howfar", "howold"}
+)
+_HOW_CLASHES = frozenset(
+    {"why", "when", "who", "howlong", "howmany", "howoften", "howfar", "howold", "howmuch"}
+)
+
+
+def quantifier(pair: Alignment) -> Refusal | None:
+    """Refuse where all, some, only, except, at least … differ."""
+    left, right = pair.a.marks.quantifiers, pair.b.marks.quantifiers
+    only_left, only_right = left - right, right - left
+    if not only_left and not only_right:
+        return None
+    turned = turns(pair)
+    clash = (only_left | only_right) & _BINDING or (only_left & _GROUPS and only_right & _GROUPS)
+    if {*only_left, *only_right} == {"all", "any"} or turned and not (only_left and only_right):
+        clash = set()
+    if clash:
+        return Refusal("quantifier", f"{_show(only_left)} vs {_show(only_right)}")
+    return None
+
+
+def state(pair: Alignment) -> Refusal | None:
+    """Refuse where the place in time or in a row differs: before/after, last/next, today/tomorrow."""
+    left, right = pair.a.marks.states, pair.b.marks.states
+    only_left, only_right = left - right, right - left
+    if (only_left and only_right) or (only_left | only_right) - _HARMLESS_STATES:
+        return Refusal("time", f"{_show(only_left)} vs {_show(only_right)}")
+    past_a, past_b = (
+        _tense(pair.a.marks.past, pair.a.marks.present),
+        _tense(pair.b.marks.past, pair.b.marks.present),
+    )
+    if {past_a, past_b} == {"past", "present"} and not pair.left_a and not pair.left_b:
+        return Refusal("time", f"{past_a} vs {past_b}")
+    return None
+
+
+def _tense(past: bool, present: bool) -> str:
+    return "past" if past and not present else "present" if present and not past else ""
+
+
+def modality(pair: Alignment) -> Refusal | None:
+    """Refuse where one text asks what must be, the other what may be."""
+    left, right = pair.a.marks, pair.b.marks
+    if not (left.yes_no and right.yes_no) or not left.modals or not right.modals:
+        return None
+    if left.modals & right.modals:
+        return None
+    return Refusal("permission", f"{_show(left.modals)} vs {_show(right.modals)}")
+
+
+def question(pair: Alignment) -> Refusal | None:
+    """Refuse where the kind of question differs: why, when, where, who, how much …"""
+    left, right = pair.a.marks.question, pair.b.marks.question
+    if not left or not right or left == right:
+        return None
+    kinds = {left, right}
+    if kinds <= _SPECIFIC or ("how" in kinds and kinds & _HOW_CLASHES):
+        if kinds == {"howmany", "howmuch"} or kinds == {"howlong", "when"}:
+            return None
+        return Refusal("question", f"{left} vs {right}")
+    return None
+
+
+def degree(pair: Alignment) -> Refusal | None:
+    """Refuse where a shared property stands in another degree (cheap, cheapest)."""
+    left, right = dict(pair.a.marks.degrees), dict(pair.b.marks.degrees)
+    for i, j in pair.pairs:
+        mine, yours = pair.a.units[i].key, pair.b.units[j].key
+        if left.get(mine, "") != right.get(yours, ""):
+            return Refusal("degree", f"{pair.a.units[i].text} vs {pair.b.units[j].text}")
+    return None
+
+
+def _show(values: "frozenset[str] | set[str]") -> str:
+    return ", ".join(sorted(values)) or "none"

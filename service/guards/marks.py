@@ -1,0 +1,132 @@
+"""Decides which small words mark quantity, time, permission, question and possession in a text."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from service.guards.lexicon import chinese as zh
+from service.guards.lexicon import english as en
+from service.guards.text import Token
+
+_QUANTIFIERS = {
+    **dict.fromkeys(en.UNIVERSAL, "all"),
+    **dict.fromkeys(en.SOME, "some"),
+    "any": "any", "only": "only", "solely": "only", "exclusively": "only", "atleast": "atleast", "atmost": "atmost",
+    "except": "except", "excluding": "except", "including": "including", "most": "most", "both": "both",
+    "single": "one", "minimum": "atleast", "maximum": "atmost", "always": "always", "sometimes": "sometimes",
+    "morethan": "morethan", "lessthan": "lessthan", "multiple": "many", "many": "many", "few": "few",
+}  # fmt: skip
+_MODALS = {
+    "must": "must", "mandatory": "must", "required": "must", "obliged": "must", "obligatory": "must",
+    "may": "may", "can": "may", "could": "may", "allowed": "may", "permitted": "may", "able": "may", "possible": "may",
+    "should": "should", "ought": "should", "recommended": "should", "advisable": "should",
+    "必须": "must", "需要": "must", "要": "must", "得": "must", "一定要": "must",
+    "可以": "may", "能": "may", "能够": "may", "允许": "may", "应该": "should", "应": "should", "该": "should",
+}  # fmt: skip
+_QUESTIONS = {
+    "how": "how", "why": "why", "when": "when", "where": "where", "who": "who", "whom": "who", "whose": "who",
+    "what": "what", "which": "what", "howlong": "howlong", "howmany": "howmany", "howmuch": "howmuch",
+    "howoften": "howoften", "howfar": "howfar", "howold": "howold",
+    "为什么": "why", "怎么": "how", "如何": "how", "怎样": "how", "什么时候": "when", "哪天": "when", "哪里": "where",
+    "谁": "who", "多久": "howlong", "多长时间": "howlong", "价格": "howmuch", "多少": "howmany", "几": "howmany",
+    "什么": "what", "哪些": "what", "哪个": "what", "哪款": "what", "怎么样": "what", "怎么办": "how", "多远": "howfar",
+}  # fmt: skip
+_AUXILIARIES = frozenset(
+    "is are was were do does did can could may might must should will would has have had shall am".split()
+)
+_MINE = frozenset("i me my mine we us our ours myself".split())
+_DEICTIC = frozenset({"last", "next", "this", "past", "coming"})
+_SPANS = frozenset(
+    """week weeks month months year years day days night morning evening afternoon weekend quarter spring summer autumn
+    fall winter monday tuesday wednesday thursday friday saturday sunday""".split()
+)
+
+
+class Marks(NamedTuple):
+    """The marks of one text; every field may be empty."""
+
+    quantifiers: frozenset[str]
+    states: frozenset[str]
+    modals: frozenset[str]
+    question: str
+    yes_no: bool
+    past: bool
+    present: bool
+    mine: bool
+    owners: frozenset[str]
+    degrees: tuple[tuple[str, str], ...]
+
+
+@dataclass
+class MarkReader:
+    """Collects marks while the tokens are walked."""
+
+    quantifiers: set[str] = field(default_factory=set)
+    states: set[str] = field(default_factory=set)
+    modals: set[str] = field(default_factory=set)
+    question: str = ""
+    yes_no: bool = False
+    past: bool = False
+    present: bool = False
+    mine: bool = False
+    owners: set[str] = field(default_factory=set)
+    degrees: list[tuple[str, str]] = field(default_factory=list)
+
+    def english(self, key: str, lemma: str, stream: list[Token], at: int, *, owned: bool) -> bool:
+        """Note what an English word marks; True where it is a mark only and no content."""
+        after = stream[at + 1].key if at + 1 < len(stream) else ""
+        opens = at == 0 or stream[at - 1].kind == "sym"
+        if opens and key in _AUXILIARIES and not self.question:
+            self.yes_no = True
+        if key in ("was", "were", "did", "had"):
+            self.past = True
+        elif key in ("is", "are", "do", "does", "has"):
+            self.present = True
+        if key in _MINE:
+            self.mine = True
+        if key in _QUESTIONS and not self.question and not self.yes_no:
+            self.question = _QUESTIONS[key]
+        if key in _MODALS or (key in ("have", "need", "needs", "has") and after == "to"):
+            self.modals.add(_MODALS.get(key, "must"))
+        if key in _DEICTIC and after in _SPANS:
+            self.states.add(
+                f"{'next' if key == 'coming' else 'last' if key == 'past' else key} {after}"
+            )
+            return True
+        if key in en.STATES and not (key == "second" and after in ("", "s")):
+            self.states.add(en.STATES[key])
+            return True
+        if key == "most" and after and after not in ("of", "people", "users"):
+            return False
+        if key in _QUANTIFIERS:
+            self.quantifiers.add(_QUANTIFIERS[key])
+            return key not in ("minimum", "maximum")
+        return False
+
+    def chinese(self, key: str, stream: list[Token], at: int) -> None:
+        """Note what a Chinese word marks."""
+        if key in _QUESTIONS and not self.question:
+            self.question = _QUESTIONS[key]
+        if key in _MODALS:
+            self.modals.add(_MODALS[key])
+        if key in zh.STATES:
+            self.states.add(zh.STATES[key])
+        if key in zh.QUANTIFIERS:
+            self.quantifiers.add(zh.QUANTIFIERS[key])
+        if key in ("我", "我的", "我自己", "我们"):
+            self.mine = True
+
+    def done(self, plain: str) -> Marks:
+        """The marks as plain data."""
+        yes_no = self.yes_no or (not self.question and "吗" in plain)
+        return Marks(
+            frozenset(self.quantifiers),
+            frozenset(self.states),
+            frozenset(self.modals),
+            self.question,
+            yes_no,
+            self.past,
+            self.present,
+            self.mine,
+            frozenset(self.owners),
+            tuple(self.degrees),
+        )

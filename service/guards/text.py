@@ -1,0 +1,118 @@
+"""Decides how a text is cut: normal form, spelling of contractions, and tokens with their kind."""
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+
+class Token(NamedTuple):
+    """A piece of the text: its kind, its letters as written, its lower-case key, its place."""
+
+    kind: str
+    text: str
+    key: str
+    start: int
+
+
+_PATTERNS = {
+    "code": r"```.*?```|`[^`\n]+`",
+    "url": r"(?:https?|ftp|s3|gs|ssh|git)://[^\s<>\"'，。！？、）]+|www\.[^\s<>\"'，。！？、）]+",
+    "email": r"[\w.+-]+@[\w-]+\.[\w.-]*\w",
+    "path": r"(?<![\w./])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.\-/\\*]*[A-Za-z][\w.\-/\\*]*",
+    "flag": r"(?<!\S)--?[A-Za-z][\w-]*",
+    "isodate": r"\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{4}\b",
+    "time": r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?",
+    "version": r"\bv\d+(?:\.\d+)*\b|\b\d+\.\d+\.\d[\w.-]*\b",
+    "ident": (
+        r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\([^()\n]{0,40}\)"
+        r"|\b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+"
+        r"|\b[A-Za-z]+(?:_+[A-Za-z0-9]+)+|\b__\w+__\b|\b_\w+"
+        r"|\b[a-z]{2,}[0-9]*(?:[A-Z][a-z0-9]*)+\b"
+        r"|\b[A-Za-z]+[-~]?\d[\w~-]*|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}\b"
+        r"|[#@][A-Za-z]\w*"
+    ),
+    "num": r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?",
+    "word": r"[A-Za-z\u00c0-\u024f]+(?:['\-][A-Za-z\u00c0-\u024f]+)*",
+    "han": r"[\u3400-\u9fff\uf900-\ufaff〇]+",
+    "other": r"[^\W\d_]+",
+    "op": r"===|!==|\*\*|//|==|!=|<=|>=|=>|->|\+=|-=|\*=|/=|\+\+|&&|\|\||<<|>>|[-+*/%^=<>×÷]",
+    "sym": r"[$€£¥₹°]\s?[CF]?\b|[^\s\w]",
+}
+_TOKEN = re.compile("|".join(f"(?P<{kind}>{rule})" for kind, rule in _PATTERNS.items()), re.S)
+_SPACES = re.compile(r"[ \t\u3000]+")
+_QUOTES = str.maketrans(
+    {"’": "'", "‘": "'", "“": '"', "”": '"', "`": "`", "–": "-", "—": "-", "−": "-"}
+)
+_CONTRACTIONS = [
+    (re.compile(rule, re.I), full)
+    for rule, full in (
+        (r",\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have)(?:n't)?"
+         r"\s+(?:it|he|she|they|we|you|i|there)\s*\?*\s*$", "?"),
+        (r"\bcan't\b|\bcannot\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"\bshan't\b", "shall not"),
+        (r"\bain't\b", "is not"),
+        (r"n't\b", " not"),
+        (r"\b(i)'m\b", r"\1 am"),
+        (r"'re\b", " are"),
+        (r"'ve\b", " have"),
+        (r"'ll\b", " will"),
+        (r"\b(i|you|he|she|it|we|they)'d\b", r"\1 would"),
+        (r"\b(what|where|who|how|when|why|that|there|here|it|he|she|let)'?s\b", r"\1 is"),
+        (r"\b(what|where|who|how|when|why)'d\b", r"\1 did"),
+        (r"\bw/o\b", "without"),
+        (r"\bgonna\b", "going to"),
+        (r"\bwanna\b", "want to"),
+        (r"\bpls\b|\bplz\b", "please"),
+    )
+]  # fmt: skip
+_CODE_FENCE = re.compile(
+    r"```|^\s*(?:def|class|function|func|import|package|const|let|var|public)\b", re.M
+)
+
+
+def normalise(text: str) -> str:
+    """Bring width, quotes, dashes and runs of blanks to one form; keep case and line breaks."""
+    flat = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    return _SPACES.sub(" ", flat).strip()
+
+
+def spell_out(text: str) -> str:
+    """Write contractions in full and drop a closing tag question ("…, isn't it?")."""
+    for rule, full in _CONTRACTIONS:
+        text = rule.sub(full, text)
+    return text
+
+
+def tokens(text: str) -> list[Token]:
+    """Cut a normalised text into tokens; blanks are dropped."""
+    return [
+        Token(match.lastgroup or "sym", match.group(), match.group().lower(), match.start())
+        for match in _TOKEN.finditer(text)
+    ]
+
+
+def looks_like_code(text: str) -> bool:
+    """Whether the text holds a code block or starts lines as source files do."""
+    return "\n" in text and _CODE_FENCE.search(text) is not None
+
+
+def script(text: str) -> str:
+    """Name the script most letters are in: `han`, `latin`, another one, or `none`."""
+    han = latin = other = 0
+    for char in text:
+        if "\u3400" <= char <= "\u9fff":
+            han += 1
+        elif char.isascii():
+            latin += char.isalpha()
+        elif char.isalpha():
+            name = unicodedata.name(char, "")
+            if name.startswith("LATIN"):
+                latin += 1
+            else:
+                other += 1
+    if not han and not latin and not other:
+        return "none"
+    if han * 2.5 >= latin and han >= other:
+        return "han"
+    return "latin" if latin >= other else "other"

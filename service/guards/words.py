@@ -1,0 +1,254 @@
+"""Decides the lemma, the concept and the weight of an English word, and which words are near."""
+
+import re
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from rapidfuzz.distance import DamerauLevenshtein
+
+from service.guards.lexicon import english as en
+from service.guards.lexicon.wordnet import is_word, listed_opposites, share_sense, wordnet
+
+_VOWELS = "aeiou"
+_NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
+_BRITISH = (
+    (re.compile(r"is(e|ed|es|ing|er|ation)$"), r"iz\1"),
+    (re.compile(r"ys(e|ed|ing)$"), r"yz\1"),
+    (re.compile(r"(?<=[a-z]{2})our(?=$|s$|ed$|ing$|ful$|ite|able$)"), "or"),
+    (re.compile(r"(?<=[bcdft])re$"), "er"),
+    (re.compile(r"ogue$"), "og"),
+    (re.compile(r"ll(ed|ing|er)$"), r"l\1"),
+)
+
+
+class Inflection(NamedTuple):
+    """Lemma and degree ("" | "more" | "most") of a word form."""
+
+    lemma: str
+    degree: str
+
+
+@lru_cache(20_000)
+def inflection(word: str) -> Inflection:
+    """Strip plural, tense and degree endings, as far as the dictionary knows the rest."""
+    if word in en.IRREGULAR:
+        degree = {"better": "more", "worse": "more", "best": "most", "worst": "most"}.get(word, "")
+        return Inflection(en.IRREGULAR[word], degree)
+    for ending, degree in (("est", "most"), ("er", "more")):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            base = _base(word, ending)
+            if base and base in _gradable():
+                return Inflection(base, degree)
+    if word in _kept() and not word.endswith("s"):
+        return Inflection(word, "")
+    for ending in ("ies", "es", "s", "ied", "ed", "ing"):
+        if (
+            word.endswith(ending)
+            and len(word) > len(ending) + 1
+            and not word.endswith(("ss", "us", "is"))
+        ):
+            base = _base(word, ending)
+            if base:
+                return Inflection(base, "")
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        return Inflection(word if is_word(word) else word[:-1], "")
+    return Inflection(word, "")
+
+
+def _base(word: str, ending: str) -> str | None:
+    stem = word[: -len(ending)]
+    if ending in ("ies", "ied"):
+        forms = [stem + "y", stem + "ie"]
+    elif ending in ("es", "s"):
+        forms = [stem] if ending == "s" else [stem, stem + "e"]
+    else:
+        forms = [stem + "e"] if stem.endswith(("v", "u", "iz", "at", "ur")) else []
+        forms.append(stem)
+        if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in "ls":
+            forms.insert(0, stem[:-1])
+        elif len(stem) > 2 and stem[-1] == stem[-2]:
+            forms.append(stem[:-1])
+        forms.append(stem + "e")
+        if stem.endswith("i"):
+            forms.insert(0, stem[:-1] + "y")
+    return next(
+        (form for form in forms if len(form) > 1 and (is_word(form) or form in _kept())), None
+    )
+
+
+@cache
+def _kept() -> frozenset[str]:
+    """Words of our own lists that are lemmas, also where the dictionary lacks them."""
+    return frozenset(en.FUNCTION | en.LIGHT | en.NEGATORS) | frozenset(
+        word for word in groups() if "_" not in word
+    )
+
+
+@cache
+def _gradable() -> frozenset[str]:
+    """Adjectives and adverbs whose -er and -est forms are degrees, not agents (a "reader")."""
+    return frozenset(
+        """big large huge small little tiny quick fast rapid slow cheap dear near close far high low long
+        short tall old young new early late soon hard easy soft strong weak rich poor hot cold warm cool
+        heavy light deep shallow thick thin wide narrow broad dark bright loud quiet clean dirty wet dry
+        safe simple fine few great nice smart clever happy sad pretty ugly fresh tough rough smooth sharp
+        steep busy healthy tasty lucky funny friendly noisy lazy angry crazy dense rare brief mild wise
+        brave calm clear fair flat full kind mean neat proud pure sick slim tight ripe sweet sour stale
+        wealthy costly risky tricky handy spicy sunny windy cloudy rainy chilly windy dim""".split()
+    )
+
+
+@cache
+def groups() -> dict[str, frozenset[int]]:
+    """Lemma to the numbers of the hand-written synonym lines it stands in."""
+    table: dict[str, set[int]] = {}
+    for number, line in enumerate(en.SYNONYMS.strip().splitlines()):
+        for word in line.split():
+            table.setdefault(word, set()).add(number)
+    return {word: frozenset(numbers) for word, numbers in table.items()}
+
+
+@cache
+def opposites() -> frozenset[tuple[str, str]]:
+    """Hand-written opposites, both ways round."""
+    pairs = [pair.split() for pair in en.OPPOSITES.replace("\n", "|").split("|") if pair.strip()]
+    return frozenset((a, b) for a, b in pairs) | frozenset((b, a) for a, b in pairs)
+
+
+@lru_cache(20_000)
+def american(word: str) -> str:
+    """American spelling of a British word, by ending."""
+    for rule, form in _BRITISH:
+        spelled = rule.sub(form, word)
+        if spelled != word:
+            return spelled
+    return word
+
+
+@lru_cache(50_000)
+def same(left: str, right: str) -> bool:
+    """Whether two lemmas mean the same for an asker: synonyms, spellings, derivations, short forms."""
+    if left == right or american(left) == american(right):
+        return True
+    if are_opposite(left, right):
+        return False
+    mine, yours = groups().get(left), groups().get(right)
+    if mine and yours and not mine.isdisjoint(yours):
+        return True
+    return share_sense(left, right) or _derived(left, right) or shortened(left, right)
+
+
+@lru_cache(50_000)
+def are_opposite(left: str, right: str) -> bool:
+    """Whether two lemmas are opposites: listed, or one is the other with a negating prefix."""
+    if (left, right) in opposites() or listed_opposites(left, right):
+        return True
+    if _negated_of(left, right) or _negated_of(right, left):
+        return True
+    return _synonym_opposite(left, right)
+
+
+def _negated_of(word: str, base: str) -> bool:
+    if len(base) < 3:
+        return False
+    for prefix in _NEGATING:
+        if word.startswith(prefix):
+            rest = word[len(prefix) :].lstrip("-")
+            if rest == base or (len(rest) > 3 and inflection(rest).lemma == inflection(base).lemma):
+                return True
+    return word.endswith("less") and base.endswith("ful") and word[:-4] == base[:-3]
+
+
+def _synonym_opposite(left: str, right: str) -> bool:
+    """Opposite through one hand-written synonym on either side (raise / cut through lower)."""
+    mine, yours = groups().get(left), groups().get(right)
+    if not mine and not yours:
+        return False
+    lefts, rights = [left, *_line_mates(left)], [right, *_line_mates(right)]
+    return any((a, b) in opposites() for a in lefts for b in rights if a == left or b == right)
+
+
+@lru_cache(20_000)
+def _line_mates(word: str) -> tuple[str, ...]:
+    lines = en.SYNONYMS.strip().splitlines()
+    return tuple(
+        mate for number in groups().get(word, ()) for mate in lines[number].split() if mate != word
+    )
+
+
+_SUFFIXES = sorted(
+    """ation ition ment tion sion ing ed er or ly al ally ness ity ance ence ive able ible ous ful ic y
+    ant ent ency ancy ure ee ion s e""".split(),
+    key=len,
+    reverse=True,
+)
+
+
+@lru_cache(20_000)
+def stem(word: str) -> str:
+    """Cut derivational endings, keeping at least four letters."""
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 4:
+            return word[: -len(suffix)]
+    return word
+
+
+_APART = frozenset({frozenset({"employ", "employ"})})
+_AGENT = re.compile(r"(?:er|or|ee|ant|ist)$")
+
+
+def _derived(left: str, right: str) -> bool:
+    """Derivations of one stem (translate, translation), but not the doer and the one done to."""
+    if len(left) < 4 or len(right) < 4 or left[:4] != right[:4]:
+        return False
+    if _AGENT.search(left) and _AGENT.search(right):
+        return False
+    a, b = stem(left), stem(right)
+    if a == b:
+        return True
+    short, long = sorted((a, b), key=len)
+    return len(short) >= 5 and long.startswith(short) and len(long) - len(short) <= 2
+
+
+def shortened(left: str, right: str) -> bool:
+    """`repo` and `repository`, `docs` and `documents`: a short form that is no word of its own."""
+    short, long = sorted((left, right), key=len)
+    return (
+        3 <= len(short) <= 5
+        and len(long) >= len(short) + 3
+        and long.startswith(short)
+        and not is_word(short)
+    )
+
+
+@lru_cache(20_000)
+def mistyped(left: str, right: str) -> bool:
+    """Whether one of two words is a slip of the other: near in letters, and not a word itself."""
+    if min(len(left), len(right)) < 3 or not (left.isalpha() and right.isalpha()):
+        return False
+    known_left, known_right = _known(left), _known(right)
+    if known_left == known_right:
+        return False
+    longest = max(len(left), len(right))
+    allowed = 1 if longest < 7 else 2
+    return DamerauLevenshtein.distance(left, right, score_cutoff=allowed) <= allowed
+
+
+@lru_cache(20_000)
+def _known(word: str) -> bool:
+    return is_word(word) or word in _kept() or is_word(inflection(word).lemma)
+
+
+def known(word: str) -> bool:
+    """Whether the word is in the dictionary or in our lists, in any inflection."""
+    return _known(word)
+
+
+def is_capitonym(word: str) -> bool:
+    """Whether a capital makes another word of it (Polish, polish)."""
+    return word in wordnet().capitonyms
+
+
+def initials(words: list[str]) -> str:
+    """First letters of some words."""
+    return "".join(word[0] for word in words if word)

@@ -28,6 +28,9 @@ from service.storage import entries, lookups
 from service.storage.database import Database, Transaction
 
 FLUSH_S = 0.2
+TOUCH_S = 5.0
+"""Hits per entry are only read by eviction and people; each costs an update of its row."""
+
 MAX_BUFFERED = 20_000
 """Records in memory; at the flush interval this is 100,000 lookups a second."""
 
@@ -73,6 +76,7 @@ class Journal:
         self._observed: list[Observed] = []
         self._counts: Counter[tuple[str, str, str, str, str]] = Counter()
         self._touched: Counter[tuple[str, int]] = Counter()
+        self._touched_ms = 0
         self._writing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self.dropped = 0
@@ -88,7 +92,7 @@ class Journal:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
-        await self.flush()
+        await self.flush(closing=True)
 
     def count(self, tenant: str, line: str, tier: str, outcome: str, reason: str) -> None:
         """Count one outcome; `tier` is exact, semantic or none."""
@@ -115,12 +119,15 @@ class Journal:
             return
         self._observed.append(record)
 
-    async def flush(self) -> None:
-        """Write what has been buffered; on trouble of the database it is dropped and counted."""
+    async def flush(self, *, closing: bool = False) -> None:
+        """Write what has been buffered (hits per entry only now and then); on trouble of the database it is dropped and counted."""
         async with self._writing:
             observed, self._observed = self._observed, []
             counts, self._counts = self._counts, Counter()
-            touched, self._touched = self._touched, Counter()
+            touched: Counter[tuple[str, int]] = Counter()
+            if closing or self._clock_ms() - self._touched_ms >= TOUCH_S * 1000:
+                touched, self._touched = self._touched, touched
+                self._touched_ms = self._clock_ms()
             if not (observed or counts or touched):
                 return
             try:

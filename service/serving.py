@@ -57,6 +57,7 @@ def uvicorn_options(settings: Settings) -> dict[str, Any]:
         "log_level": "warning",
         "timeout_keep_alive": 75,
         "backlog": 4096,
+        "proxy_headers": False,  # no client address is used anywhere
         "server_header": False,
         "timeout_graceful_shutdown": 10,
     }

@@ -75,7 +75,7 @@ def guards(
 
 @bench_app.command()
 def http(
-    entries: Annotated[int, typer.Option(min=100)] = 10_000,
+    entries: Annotated[int, typer.Option(min=5_000)] = 10_000,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     seconds: Annotated[float, typer.Option(min=0.2, help="Per workload and round.")] = 2.0,
     database_url: Annotated[

@@ -22,6 +22,7 @@ from evaluation.bench import load, processes
 from index.embedding import catalog
 
 CLIENTS = (1, 8, 32)
+_VERBS = "set change remove find share copy archive rename".split()
 _WORDS = "invoice account limit report team plan key region backup export filter alert domain seat webhook".split()
 _ANSWER = {"text": "x" * 1880}
 
@@ -102,7 +103,12 @@ async def _round(
             (
                 f"exact_c{clients}",
                 await load.run(
-                    service.port, exact, clients=clients, seconds=seconds, pid=service.pid
+                    service.port,
+                    exact,
+                    clients=clients,
+                    seconds=seconds,
+                    pid=service.pid,
+                    expect=b'"tier":"exact"',
                 ),
             )
         )
@@ -116,6 +122,7 @@ async def _round(
                     clients=clients,
                     seconds=seconds,
                     pid=service.pid,
+                    expect=b'"tier":"semantic"',
                 ),
             )
         )
@@ -128,6 +135,7 @@ async def _round(
                     clients=clients,
                     seconds=seconds,
                     pid=service.pid,
+                    expect=b'"reason":"below_threshold"',
                 ),
             )
         )
@@ -147,9 +155,14 @@ async def _round(
 
 
 def _question(n: int) -> str:
-    """Question n of the stored set: numbers differ, so guards have something to do."""
-    a, b, c = _WORDS[n % 15], _WORDS[(n // 15) % 15], _WORDS[(n // 225) % 15]
-    return f"How do I set the {a} of the {b} in {c} {n}?"
+    """Question n of the stored set: 405,000 different ones, told apart by their words."""
+    verb, n = _VERBS[n % 8], n // 8
+    a, b, c, d = (_WORDS[n // 15**place % 15] for place in range(4))
+    return f"How do I {verb} the {a} of the {b} in the {c} {d}?"
+
+
+def _reworded(n: int) -> str:
+    return _question(n).replace("How do I", "How can I")
 
 
 def _lookup(question: str, headers: str, line: str = "bench") -> bytes:
@@ -167,15 +180,12 @@ def _each(
 
     def source() -> Iterator[bytes]:
         for n in fresh:
-            if hit:
-                # invisible to the meaning, new to exact key and vector cache: the embedding is really paid for
-                text = (
-                    _question(n % entries).replace("How do I", "How can I")
-                    + f" Thanks{'!' * (n % 7)} {'' if n % 2 else 'please'}"
-                )
-                text = text.rstrip() + " " * (n % 3) + "." * (n // 7 % 50)
-            else:
-                text = f"Which river passes town number {n} of the northern province?"
+            # each rewording once in `entries` requests, more than the vectors that are remembered
+            text = (
+                _reworded(n % entries)
+                if hit
+                else f"Which river passes town number {n} of the north?"
+            )
             yield _lookup(text, headers)
 
     return source
@@ -239,7 +249,7 @@ def _bare_embedding(models_dir: Path) -> Callable[[], float]:
     def measure() -> float:
         took = []
         for _ in range(200):
-            text = _question(next(fresh)).replace("How do I", "How can I") + " Thanks!!! please"
+            text = _reworded(next(fresh))
             began = time.perf_counter()
             embedder.embed([text])
             took.append(time.perf_counter() - began)

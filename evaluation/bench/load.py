@@ -47,8 +47,12 @@ async def run(
     seconds: float,
     most: int = 1_000_000,
     pid: int | None = None,
+    expect: bytes = b"",
 ) -> Figures:
-    """Send requests in turn over `clients` connections for so long; each connection has one under way."""
+    """Send requests in turn over `clients` connections for so long; each connection has one under way.
+
+    A reply that is no 2xx, or whose body lacks `expect`, is a failure: figures of a failing run mean nothing.
+    """
     source = _cycle(requests) if isinstance(requests, list) else requests()
     latencies: list[float] = []
     failures = 0
@@ -68,9 +72,9 @@ async def run(
                 head = await reader.readuntil(b"\r\n\r\n")
                 lower = head.lower()
                 at = lower.index(b"content-length:") + 15
-                await reader.readexactly(int(lower[at : lower.index(b"\r", at)]))
+                body = await reader.readexactly(int(lower[at : lower.index(b"\r", at)]))
                 latencies.append(time.perf_counter() - start)
-                failures += head[9:10] != b"2"
+                failures += head[9:10] != b"2" or expect not in body
         finally:
             writer.close()
 

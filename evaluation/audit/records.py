@@ -47,6 +47,8 @@ class Usage:
     read_tokens: int = 0
     written_5m_tokens: int = 0
     written_1h_tokens: int = 0
+    reports_cache: bool = False
+    """True when the provider said what was cached, be it nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,7 @@ def parse_usage(usage: Mapping[str, Any]) -> Usage:
             read_tokens=read,
             written_5m_tokens=max(0, written - hour),
             written_1h_tokens=hour,
+            reports_cache=True,
         )
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
     details = details if isinstance(details, Mapping) else {}
@@ -188,6 +191,7 @@ def parse_usage(usage: Mapping[str, Any]) -> Usage:
         _count(usage, "completion_tokens") or _count(usage, "output_tokens"),
         read_tokens=_count(details, "cached_tokens"),
         written_5m_tokens=_count(details, "cache_write_tokens"),
+        reports_cache="cached_tokens" in details,
     )
 
 

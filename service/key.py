@@ -80,14 +80,7 @@ def canonicalize(request: Any, *, inert: frozenset[str] = frozenset()) -> Canoni
     if request is None:
         raise InvalidRequest.field("request", "must be a JSON value that is not null")
     if not isinstance(request, dict):
-        query = canonical_text(request) if isinstance(request, str) else None
-        reason = (
-            None if query and not is_blank(query) else ("blank" if query is not None else "shape")
-        )
-        body = _dump(query if query is not None else request)
-        return CanonicalRequest(
-            body, b"null" if reason is None else body, query if reason is None else None, reason, ""
-        )
+        return _plain(request)
     kept = {
         name: _number(value)
         for name, value in request.items()
@@ -114,6 +107,18 @@ def canonicalize(request: Any, *, inert: frozenset[str] = frozenset()) -> Canoni
     return CanonicalRequest(
         body, context or body, query, reason, model if isinstance(model, str) else ""
     )
+
+
+def _plain(request: Any) -> CanonicalRequest:
+    """A request that is a bare text, or another JSON value without fields."""
+    if not isinstance(request, str):
+        body = _dump(request)
+        return CanonicalRequest(body, body, None, "shape", "")
+    text = canonical_text(request)
+    body = _dump(text)
+    if is_blank(text):
+        return CanonicalRequest(body, body, None, "blank", "")
+    return CanonicalRequest(body, b"null", text, None, "")
 
 
 def exact_key(*, tenant: str, scope: str, line: str, policy_version: str, body: bytes) -> bytes:

@@ -25,7 +25,7 @@ def run(settings: Settings) -> None:
     """Serve until told to stop. Raises NotSafe, Unavailable."""
     configure()
     check(settings)
-    uvicorn.run(create_app(settings), **uvicorn_options(settings))  # type: ignore[arg-type]
+    uvicorn.run(create_app(settings), **uvicorn_options(settings))
 
 
 def check(settings: Settings) -> None:

@@ -145,7 +145,7 @@ async def live_in_partition(
     for n in range(CANDIDATE_IDS):
         params[f"id{n}"] = ids[n] if n < len(ids) else _NO_ID
     rows = await db.read(_LIVE, params)
-    return {row[0]: LiveEntry(*row[:6], bool(row[6]), row[7]) for row in rows}
+    return {row[0]: LiveEntry(*row) for row in rows}
 
 
 _CHANGED = Query(
@@ -185,7 +185,7 @@ async def vectors_of_partition(
 
 
 _entry = Entry.__table__
-_insert = postgresql.insert(_entry)  # the same ON CONFLICT text on both databases
+_insert = postgresql.insert(Entry)  # the same ON CONFLICT text on both databases
 _REPLACED = (
     "created_ms",
     "expires_ms",

@@ -15,7 +15,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.sqltypes import BigInteger
 
-SQLITE = sqlite.dialect(paramstyle="named")  # type: ignore[no-untyped-call]
+SQLITE = sqlite.dialect(paramstyle="named")
 POSTGRESQL = psycopg.dialect()  # type: ignore[no-untyped-call]
 
 

@@ -27,7 +27,7 @@ MENDING: dict[Cause, str] = {
     Cause.MODEL: "Keep a conversation on one model: caches are per model.",
     Cause.SETTING: "Send this setting with the same value on every call of a conversation.",
     Cause.TOOLS_REORDERED: "Sort the tools by name before sending them.",
-    Cause.JSON_RESERIALISED: "Serialise with a fixed field order (sorted keys), once, and reuse it.",
+    Cause.JSON_RESERIALISED: "Serialise once, with a fixed field order (sorted keys).",
     Cause.TOOLS_CHANGED: "Send the full tool list on every call; restrict by tool_choice instead.",
     Cause.SYSTEM_MISSING: "Always send the system message: without one templates insert one.",
     Cause.SYSTEM_CHANGED: "Keep one system message; put what varies into the last user message.",

@@ -63,6 +63,7 @@ class Record:
     ts_s: float | None = None
     usage: Usage | None = None
     conversation: str | None = None
+    response: Any = None
     exact_id: str | None = None
     loose_id: str | None = None
     block_ids: tuple[int, ...] | None = None
@@ -88,7 +89,13 @@ def parse_record(row: Any, number: int, *, line: str | None = None) -> Record:
     }
     request = _request(row)
     if request is not None:
-        return Record(number, request, conversation=_conversation(row, request), **about)
+        return Record(
+            number,
+            request,
+            conversation=_conversation(row, request),
+            response=row.get("response"),
+            **about,
+        )
     blocks = row.get("blocks", row.get("hash_ids"))
     if isinstance(blocks, list) and all(isinstance(b, int) for b in blocks):
         return Record(number, None, block_ids=tuple(blocks), **about)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from pathlib import Path
 
 from fastapi import FastAPI, Request
@@ -57,7 +57,11 @@ def build_cache(
         db=db,
         policies=Policies(db),
         embedders=Embedders(models_dir=models_dir or settings.models_dir, threads=settings.workers),
-        partitions=Partitions(db, memory_bytes=settings.index_memory_mb << 20),
+        partitions=Partitions(
+            db,
+            memory_bytes=settings.index_memory_mb << 20,
+            folder=settings.data_dir / "snapshots",
+        ),
         journal=journal,
         clock_ms=clock_ms,
         new_id=new_id,
@@ -90,6 +94,8 @@ def create_app(
             yield
         finally:
             await upkeep.close()
+            await cache.partitions.save()
+            cache.partitions.close()
             await cache.journal.close()
             await cache.embedders.close()
             await cache.db.close()
@@ -103,6 +109,8 @@ def create_app(
     app.state.metrics = metrics
     for router in (use.router, manage.router, health.router):
         app.include_router(router)
+    for point in sorted(entry_points(group="surehit.routers"), key=lambda p: p.name):
+        app.include_router(point.load())
     app.add_exception_handler(SurehitError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_validation)
     app.add_exception_handler(HTTPException, _on_http)

@@ -94,7 +94,7 @@ class Embedders:
             slot.embedder = await asyncio.to_thread(catalog.load, slot.name, self._models_dir)
             slot.pool = EmbeddingPool(slot.embedder, workers=self._threads)
             slot.error = None
-        except Exception as error:  # noqa: BLE001 - a model that fails must not take the service down
+        except Exception as error:
             slot.error = f"{type(error).__name__}: {error}"
             slot.failed_at = time.monotonic()
         finally:

@@ -120,7 +120,10 @@ class Journal:
         self._observed.append(record)
 
     async def flush(self, *, closing: bool = False) -> None:
-        """Write what has been buffered (hits per entry only now and then); on trouble of the database it is dropped and counted."""
+        """Write what has been buffered, hits per entry only now and then.
+
+        On trouble of the database it is dropped and counted.
+        """
         async with self._writing:
             observed, self._observed = self._observed, []
             counts, self._counts = self._counts, Counter()

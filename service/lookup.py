@@ -228,7 +228,10 @@ async def _search(
         return _none(MissReason.DEGRADED)
     partition_key = partition_of(policy, ask.scope, embedder.fingerprint, canonical)
     partition = await cache.partitions.refresh(
-        caller.tenant, partition_key, dimensions=embedder.dimensions
+        caller.tenant,
+        partition_key,
+        fingerprint=embedder.fingerprint,
+        dimensions=embedder.dimensions,
     )
     found = _Semantic(Choice(None, MissReason.EMPTY, None), partition=partition_key, was_asked=True)
     found.fingerprint = embedder.fingerprint
@@ -421,29 +424,29 @@ async def _wait(
     while cache.clock_ms() < deadline:
         await asyncio.sleep(_POLL_S)
         now = cache.clock_ms()
+        # the lease first: where it was gone before the exact tier was read, its answer is there already
+        is_leased = await fills.is_being_filled(cache.db, caller.tenant, key=exact_key, now=now)
         row = await entries.exact(
             cache.db, caller.tenant, line=ask.line, key=exact_key, now=now, api_key=caller.key_hash
         )
         hit = _exact_hit(cache, ask, row, lookup_id, now) if row is not None else None
         if hit is not None:
             return hit
-        taken = (
-            await cache.db.write(
-                lambda tx, at=now: fills.take_over(  # type: ignore[misc]
-                    tx,
-                    caller.tenant,
-                    lookup_id=lookup_id,
-                    key=exact_key,
-                    now=at,
-                    lease_until=at + cache.settings.fill_lease_s * 1000,
-                )
-            )
-            if not await fills.is_being_filled(cache.db, caller.tenant, key=exact_key, now=now)
-            else False
-        )
-        if taken:
+        if not is_leased and await _take_over(cache, caller, exact_key, lookup_id, now):
             return replace(miss, fill=True, collapsed=True)
     return replace(miss, collapsed=True)
+
+
+async def _take_over(
+    cache: Cache, caller: Caller, exact_key: bytes, lookup_id: int, now: int
+) -> bool:
+    """Take the lease that somebody gave up; False when another waiter was faster."""
+    until = now + cache.settings.fill_lease_s * 1000
+    return await cache.db.write(
+        lambda tx: fills.take_over(
+            tx, caller.tenant, lookup_id=lookup_id, key=exact_key, now=now, lease_until=until
+        )
+    )
 
 
 def _observe(

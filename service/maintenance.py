@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 
 import orjson
 import structlog
@@ -13,11 +14,14 @@ from service import key
 from service.cache import Cache
 from service.errors import SurehitError
 from service.lookup import partition_of
+from service.partitions import remove_orphans
 from service.policy import Policy
 from service.storage import lookups, upkeep
 from service.storage.database import Transaction
 
 PASS_S = 2.0
+SNAPSHOT_S = 300.0
+MAX_SNAPSHOTS = 256
 EMBED_BATCH = 64
 EVICT_BATCH = 500
 _DAY_MS = 86_400_000
@@ -33,6 +37,7 @@ class Maintenance:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
         self._task: asyncio.Task[None] | None = None
+        self._saved_at = time.monotonic()
 
     def start(self) -> None:
         """Begin."""
@@ -123,11 +128,21 @@ class Maintenance:
     def _model(self, policy: Policy) -> str:
         return self._cache.embedders.name_for(policy.config.language, policy.config.embedder)
 
+    async def _save(self) -> None:
+        """Snapshots now and then; at a clean end the application saves once more."""
+        if time.monotonic() - self._saved_at < SNAPSHOT_S:
+            return
+        self._saved_at = time.monotonic()
+        if await self._cache.partitions.save():
+            folder = self._cache.settings.data_dir / "snapshots"
+            await asyncio.to_thread(remove_orphans, folder, keep=MAX_SNAPSHOTS)
+
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(PASS_S)
             try:
                 await self.once()
+                await self._save()
             except SurehitError as error:
                 log.warning("maintenance_waits", error=error.detail)
             except Exception:  # one bad row must not end upkeep for good

@@ -1,22 +1,34 @@
-"""The vector indexes of this process: loaded from rows on first use, brought up to date before every search.
+"""The vector indexes of this process: loaded on first use, brought up to date before every search.
 
 Rows are the truth. A partition remembers the change horizon up to which it has read; `refresh` reads what came since,
 so a store that was answered by any worker is found by the next lookup on this one. A row that is gone is only noticed
 when the index proposes it; the caller then tells us (`drop`), and nothing dead is ever served.
+
+Large partitions are saved to disk now and then. A snapshot spares the building of a graph after a restart and is only
+that: rows newer than it are read as always, and one that does not fit the database is ignored.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+import contextlib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
+import structlog
 
-from index.adaptive import AdaptiveIndex
-from index.types import Neighbor, Vector
+from index import snapshot
+from index.adaptive import CROSSING, AdaptiveIndex
+from index.registry import IndexRegistry
+from index.types import Neighbor, SnapshotInvalid, Vector
 from service.storage import entries
 from service.storage.database import Database
+
+_INLINE = 256
+"""Vectors that are added on the event loop; more go to a thread."""
+
+log = structlog.get_logger("surehit.partitions")
 
 
 @dataclass(slots=True)
@@ -25,19 +37,24 @@ class Partition:
 
     tenant: str
     key: bytes
+    fingerprint: str
     index: AdaptiveIndex
     since: int = 0
+    saved_at: int = 0
+    """The horizon of its last snapshot."""
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Partitions:
     """Partitions by key; the least recently used go when they outgrow their memory."""
 
-    def __init__(self, db: Database, *, memory_bytes: int) -> None:
+    def __init__(self, db: Database, *, memory_bytes: int, folder: Path | None = None) -> None:
         self._db = db
-        self._memory_bytes = memory_bytes
-        self._held: OrderedDict[bytes, Partition] = OrderedDict()
-        self._bytes = 0
+        self._folder = folder
+        self._held: dict[bytes, Partition] = {}
+        self._indexes = IndexRegistry(
+            memory_budget_bytes=memory_bytes, on_evict=lambda key: self._held.pop(key, None)
+        )
 
     @property
     def count(self) -> int:
@@ -47,48 +64,30 @@ class Partitions:
     @property
     def memory_bytes(self) -> int:
         """Bytes of all indexes."""
-        return sum(p.index.memory_bytes for p in self._held.values())
+        return self._indexes.memory_bytes
 
-    async def refresh(self, tenant: str, key: bytes, *, dimensions: int) -> Partition:
+    async def refresh(
+        self, tenant: str, key: bytes, *, fingerprint: str, dimensions: int
+    ) -> Partition:
         """The partition with every entry in it whose store was answered before this call."""
+        index = self._indexes.get_or_create(key, dimensions)
         partition = self._held.get(key)
         if partition is None:
-            partition = Partition(tenant, key, AdaptiveIndex(dimensions))
-            self._held[key] = partition
-        else:
-            self._held.move_to_end(key)
+            partition = self._held[key] = Partition(tenant, key, fingerprint, index)
         if partition.since == 0:
             async with partition.loading:  # one loads, the others wait for it
                 if partition.since == 0:
+                    await self._restore(partition)
                     await self._read(partition)
         else:
             changed = await entries.changed_in_partition(
                 self._db, tenant, partition=key, since=partition.since
             )
-            if changed:
-                if all(row[0] in partition.index for row in changed):
-                    partition.since = max(partition.since, *(row[1] for row in changed))
-                else:
-                    await self._read(partition)
+            if any(row[0] not in partition.index for row in changed):
+                await self._read(partition)
+            elif changed:
+                partition.since = max(partition.since, *(row[1] for row in changed))
         return partition
-
-    async def _read(self, partition: Partition) -> None:
-        rows = await entries.vectors_of_partition(
-            self._db, partition.tenant, partition=partition.key, since=partition.since
-        )
-        new = [row for row in rows if row[1] is not None and row[0] not in partition.index]
-        if new:
-            labels = np.fromiter((row[0] for row in new), dtype=np.int64, count=len(new))
-            vectors = np.frombuffer(b"".join(row[1] for row in new), dtype="<f4").reshape(
-                len(new), -1
-            )
-            if len(new) > 256:
-                await asyncio.to_thread(partition.index.add, labels, vectors)
-            else:
-                partition.index.add(labels, vectors)
-        partition.since = max([1, partition.since, *(row[2] for row in rows)])
-        if new:
-            self._evict(keep=partition)
 
     def added(self, key: bytes, entry_id: int, vector: Vector) -> None:
         """A store of this process was committed; saves the next lookup the reading."""
@@ -106,7 +105,7 @@ class Partitions:
         if not ids:
             return
         labels = np.array(ids, dtype=np.int64)
-        for partition in self._held.values():
+        for partition in list(self._held.values()):
             if len(partition.index):
                 partition.index.remove(labels)
 
@@ -114,13 +113,77 @@ class Partitions:
         """The nearest entries, nearest first; some may be dead."""
         return partition.index.search(vector, k)
 
-    def _evict(self, *, keep: Partition) -> None:
-        total = self.memory_bytes
-        for key in list(self._held):
-            if total <= self._memory_bytes or len(self._held) == 1:
-                return
-            partition = self._held[key]
-            if partition is keep or partition.loading.locked():
+    async def save(self) -> int:
+        """Write snapshots of large partitions that changed since their last one; how many were written."""
+        written = 0
+        for partition in list(self._held.values()):
+            path = self._path(partition)
+            due = partition.since > partition.saved_at and len(partition.index) >= CROSSING
+            if path is None or not due or not partition.index.is_settled:
                 continue
-            total -= partition.index.memory_bytes
-            del self._held[key]
+            since = partition.since
+            try:
+                await asyncio.to_thread(
+                    snapshot.save,
+                    path,
+                    partition.index,
+                    fingerprint=partition.fingerprint,
+                    sequence=since,
+                )
+            except OSError as error:
+                log.warning("snapshot_failed", error=error.strerror)
+                return written
+            partition.saved_at = since
+            written += 1
+        return written
+
+    def close(self) -> None:
+        """End the background work."""
+        self._indexes.close()
+
+    async def _restore(self, partition: Partition) -> None:
+        """Begin from a snapshot where a sound one fits the database."""
+        path = self._path(partition)
+        if path is None or not path.exists():
+            return
+        try:
+            found = await asyncio.to_thread(snapshot.load, path, fingerprint=partition.fingerprint)
+        except SnapshotInvalid as error:
+            log.warning("snapshot_ignored", reason=str(error))
+            return
+        if found.sequence > await entries.horizon(self._db):
+            # of a later state than the database has: it was restored from a back-up, or is another one
+            log.warning("snapshot_ignored", reason="newer than the database")
+            return
+        partition.index = found.index
+        partition.since = partition.saved_at = found.sequence
+        self._indexes.put(partition.key, found.index)
+
+    async def _read(self, partition: Partition) -> None:
+        rows = await entries.vectors_of_partition(
+            self._db, partition.tenant, partition=partition.key, since=partition.since
+        )
+        new = [row for row in rows if row[1] is not None and row[0] not in partition.index]
+        if new:
+            labels = np.fromiter((row[0] for row in new), dtype=np.int64, count=len(new))
+            joined = b"".join(row[1] for row in new)
+            vectors = np.frombuffer(joined, dtype="<f4").reshape(len(new), -1)
+            if len(new) > _INLINE:
+                await asyncio.to_thread(partition.index.add, labels, vectors)
+            else:
+                partition.index.add(labels, vectors)
+            self._indexes.keep_to_budget()
+        partition.since = max([1, partition.since, *(row[2] for row in rows)])
+
+    def _path(self, partition: Partition) -> Path | None:
+        return self._folder / f"{partition.key.hex()}.snapshot" if self._folder else None
+
+
+def remove_orphans(folder: Path, *, keep: int) -> None:
+    """Delete the oldest snapshots beyond `keep`: retired policy versions and models leave theirs behind."""
+    if not folder.is_dir():
+        return
+    files = sorted(folder.glob("*.snapshot"), key=lambda p: p.stat().st_mtime, reverse=True)
+    for path in files[keep:]:
+        with contextlib.suppress(OSError):
+            path.unlink()

@@ -184,6 +184,19 @@ async def vectors_of_partition(
     return await db.read(_VECTORS, {"tenant": tenant, "partition": partition, "since": since})
 
 
+_HORIZON = Query(
+    "horizon",
+    select(change_horizon(func.coalesce(func.max(ChangeCounter.value), 0))).select_from(
+        ChangeCounter
+    ),
+)
+
+
+async def horizon(db: Database) -> int:
+    """The `change_seq` from which on everything is still to come."""
+    return int((await db.read(_HORIZON, {}))[0][0])
+
+
 _entry = Entry.__table__
 _insert = postgresql.insert(Entry)  # the same ON CONFLICT text on both databases
 _REPLACED = (

@@ -6,10 +6,10 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, or_, select
+from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
 from service.storage.database import Transaction
-from service.storage.models import Entry, EntryTag, Fence
+from service.storage.models import Entry, EntryTag, Fence, ReviewItem
 from service.storage.query import Query
 
 BATCH = 2_000
@@ -74,8 +74,26 @@ def count(tx: Transaction, tenant: str, *, selector: Selector, now: int) -> int:
     return int(tx.run(query, {**_params(tenant, selector), "now": now})[0][0])
 
 
+_WITHDRAW = Query(
+    "withdraw_review_items",
+    update(ReviewItem)
+    .where(
+        ReviewItem.tenant_id == bindparam("tenant"),
+        ReviewItem.entry_id == bindparam("entry"),
+        or_(*(ReviewItem.state == state for state in ("open", "second", "disputed"))),
+    )
+    .values(state="withdrawn", lease_by=None, lease_until_ms=0),
+)
+
+
 def drop_batch(tx: Transaction, tenant: str, *, selector: Selector) -> list[int]:
-    """Delete up to BATCH matching entries; their ids."""
+    """Delete up to BATCH matching entries; their ids.
+
+    Reviewers no longer judge an entry that was deleted by its id. Items of entries that went with many others (a tag,
+    an old model) stay: they hold all that a reviewer needs, and leaving them out would bend the sample.
+    """
+    if selector.entry_id is not None:
+        tx.run(_WITHDRAW, {"tenant": tenant, "entry": selector.entry_id})
     some = select(Entry.id).where(*_conditions(selector)).limit(BATCH)
     query = Query(
         "drop_selected",

@@ -313,6 +313,7 @@ class ReviewItem(Base):
     __table_args__ = (
         Index(None, "tenant_id", "line", "state", "id"),
         Index(None, "lookup_id"),
+        Index(None, "entry_id"),
     )
 
 
@@ -328,9 +329,10 @@ class Label(Base):
     reviewer: Mapped[str]
     verdict: Mapped[str] = mapped_column(
         String(16)
-    )  # reusable | not_reusable | unsure | skip | flag
+    )  # reusable | not_reusable | unsure | skip | flag | lapsed (the lease went to another)
     reason: Mapped[str | None] = mapped_column(String(32))
     note: Mapped[str | None]
+    adjudicates: Mapped[bool]  # the last word on a disagreement
     at_ms: Mapped[int]
     superseded_ms: Mapped[int | None]
     __table_args__ = (Index(None, "tenant_id", "reviewer", "at_ms"),)
@@ -367,6 +369,40 @@ class DecisionEvent(Base):
     by: Mapped[str]
     reason: Mapped[str]
     __table_args__ = (Index(None, "tenant_id", "line", "id"),)
+
+
+class TuningRun(Base):
+    """One look of the tuner at a line's labels. How often a body of labels was tested makes the next test stricter."""
+
+    __tablename__ = "tuning_runs"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tenant_id: Mapped[str] = mapped_column(String(64))
+    line: Mapped[str] = mapped_column(String(128))
+    at_ms: Mapped[int]
+    by: Mapped[str]
+    score_version: Mapped[str]
+    policy_version: Mapped[str]
+    since_ms: Mapped[int]
+    until_ms: Mapped[int]
+    target_false_hit_rate: Mapped[float]
+    confidence: Mapped[float]
+    look: Mapped[int] = mapped_column(Integer)
+    labels_hash: Mapped[bytes]  # the same labels again are the same look
+    outcome: Mapped[str] = mapped_column(String(16))  # certified | missing | unreachable
+    decision_id: Mapped[int | None]
+    report_json: Mapped[str]
+    __table_args__ = (Index(None, "tenant_id", "line", "id"),)
+
+
+class Monitor(Base):
+    """What the monitor knows of the decision in force on a line."""
+
+    __tablename__ = "monitors"
+    tenant_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    line: Mapped[str] = mapped_column(String(128), primary_key=True)
+    decision_id: Mapped[int]
+    state_json: Mapped[str]
+    updated_ms: Mapped[int]
 
 
 class AuditEvent(Base):

@@ -38,7 +38,7 @@ class Query:
         return {**self._defaults, **params} if self._defaults else params
 
 
-class change_horizon(FunctionElement[int]):  # noqa: N801 - reads as the SQL function that it is
+class change_horizon(FunctionElement[int]):
     """The `change_seq` from which the next reader must look again; argument: the row's own `change_seq`.
 
     PostgreSQL hands out transaction numbers before they commit, so everything from the oldest one still running must

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import threading
 from collections.abc import Callable
@@ -91,7 +92,7 @@ class Writer:
             try:
                 connection = connection or self._connect()
                 connection.commit_group(group)
-            except BaseException as error:  # noqa: BLE001 - whoever waits gets it, the thread lives on
+            except BaseException as error:
                 for work in group:
                     work.error = work.error or error
                 if connection is not None:
@@ -125,7 +126,5 @@ def _resolve(works: list[Work]) -> None:
 
 
 def _close_quietly(connection: WriteConnection) -> None:
-    try:
+    with contextlib.suppress(Exception):  # it is broken already; a new one is made
         connection.close()
-    except Exception:  # noqa: BLE001, S110 - it is broken already; a new one is made
-        pass

@@ -30,7 +30,9 @@ from index.types import Labels, Neighbor, Vector, Vectors
 Slots = npt.NDArray[np.int64]
 """Places in the graph, used once each, in the order of insertion."""
 
-_M = 16
+_M = 24
+"""Links per vector. At 100,000 sentence vectors and the same width of search, 16 finds 98.8 to
+99.5 % of the neighbors at 0.85 or nearer, 24 finds 99.7 %, for an eighth more of building time."""
 _EF_CONSTRUCTION = 200
 """Less is cheaper to build and cannot be made up for by searching longer: recall at 300,000 vectors
 is 0.98 with 80 and 0.997 with 200."""
@@ -41,7 +43,7 @@ _SPARE_RESULTS = 4
 _READ_AT_ONCE = 256
 
 _EMPTY_BYTES = 2_500_000
-_LINK_BYTES = 160
+_LINK_BYTES = 220
 _DICT_BYTES_PER_LABEL = 120
 
 
@@ -88,9 +90,9 @@ class HnswIndex:
 
     @property
     def memory_bytes(self) -> int:
-        capacity = len(self._state.label_of)
+        # Room that was never used was never touched, and is no memory of the machine yet.
         per_slot = 4 * self._dimensions + _LINK_BYTES + self._state.label_of.itemsize
-        return _EMPTY_BYTES + capacity * per_slot + _DICT_BYTES_PER_LABEL * len(self._slot_of)
+        return _EMPTY_BYTES + self._used_slots * per_slot + _DICT_BYTES_PER_LABEL * len(self._slot_of)
 
     @property
     def dead(self) -> int:
@@ -234,7 +236,7 @@ class HnswIndex:
     def _tune(self) -> None:
         """Search wider in a larger graph; hnswlib forgets the width in a copy."""
         count = self._used_slots
-        self._state.graph.set_ef(64 if count <= 50_000 else 100 if count <= 200_000 else 200)
+        self._state.graph.set_ef(100 if count <= 200_000 else 200)
 
     def _search_exactly(self, query: Vector, k: int) -> list[Neighbor]:
         labels, vectors = self.items()

@@ -153,7 +153,7 @@ class VectorIndex(Protocol):
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes held, unused capacity included, within about a tenth."""
+        """Bytes of the machine's memory, within about a tenth."""
         ...
 
     def add(self, labels: Labels, vectors: Vectors) -> None:

@@ -36,6 +36,7 @@ def test_a_file_is_built_once_and_then_found(tmp_path: Path) -> None:
     for _ in range(3):
         assert ensure(builder, tmp_path / "models").read_bytes() == CONTENT
     assert builder.builds == 1
+    assert all(path.stat().st_mode & 0o444 == 0o444 for path in (tmp_path / "models").iterdir())
 
 
 @pytest.mark.parametrize("damage", [b"", CONTENT[:-1], b"x" + CONTENT[1:]])

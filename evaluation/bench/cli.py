@@ -95,3 +95,23 @@ def http(
         tell=lambda text: typer.echo(text, err=True),
     )
     _emit(found, bench.render(found), as_json)
+
+
+@bench_app.command()
+def restart(
+    entries: Annotated[int, typer.Option(min=1_000)] = 100_000,
+    database_url: Annotated[
+        str, typer.Option(help="An empty PostgreSQL database; default SQLite.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Seconds from start to the first exact and the first semantic hit, without and with a snapshot."""
+    from evaluation.bench import restart as bench
+
+    found = bench.run(
+        entries=entries,
+        models_dir=_models_dir(),
+        database_url=database_url,
+        tell=lambda text: typer.echo(text, err=True),
+    )
+    _emit(found, bench.render(found), as_json)

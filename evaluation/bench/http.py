@@ -207,7 +207,7 @@ async def _fill(service: processes.Running, key: str, entries: int) -> None:
         settings = {"mode": "serve", "threshold": 0.9, "sampling": {"certify_rate": 0.01}}
         (await http.put("/v1/lines/bench", json=settings)).raise_for_status()
         (await http.put("/v1/lines/bench-exact", json={"mode": "exact"})).raise_for_status()
-        while (await http.get("/readyz")).json()["semantic"] == "loading":
+        while (await http.get("/readyz")).json()["semantic"] == "loading":  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.1)
         gate = asyncio.Semaphore(32)
 

@@ -12,6 +12,8 @@ from service.guards import han, words
 from service.guards.analysis import Analysis, Unit
 from service.guards.lexicon import english as en
 
+TEMPLATE = 0.5
+"""From this likeness on, two texts are one wording with a changed part, and that part is judged."""
 _MOST_LEFT = 60
 """With more units than this left on a side the texts are plainly different: no search by meaning."""
 _WEIGHTS = {"word": 1.0, "name": 1.5, "unknown": 1.0, "choice": 1.5, "code": 1.5, "num": 0.7, "op": 0.5,
@@ -28,6 +30,10 @@ class Alignment:
     left_a: list[int] = field(default_factory=list)
     left_b: list[int] = field(default_factory=list)
     opposites: list[tuple[int, int]] = field(default_factory=list)
+    likeness: float = 0.0
+    """Share of the wording, in [0, 1], that the two texts have in common at their start and end."""
+    inserted: bool = False
+    """Whether one text is the other with words put in at one place."""
 
     def only_a(self, *kinds: str) -> list[Unit]:
         """Units of these kinds (all, if none is named) that only `a` has."""
@@ -50,6 +56,7 @@ def weight(units: list[Unit]) -> float:
 def align(a: Analysis, b: Analysis) -> Alignment:
     """Match the units of two texts."""
     out = Alignment(a, b)
+    out.likeness, out.inserted = _likeness(a.skeleton, b.skeleton)
     _match_equal(out)
     if len(out.left_a) <= _MOST_LEFT and len(out.left_b) <= _MOST_LEFT:
         _match(out, _same)
@@ -59,6 +66,17 @@ def align(a: Analysis, b: Analysis) -> Alignment:
         out.opposites = _match(out, _opposite)
     out.pairs.sort()
     return out
+
+
+def _likeness(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[float, bool]:
+    shortest, longest = sorted((len(a), len(b)))
+    start = 0
+    while start < shortest and a[start] == b[start]:
+        start += 1
+    end = 0
+    while end < shortest - start and a[-1 - end] == b[-1 - end]:
+        end += 1
+    return (start + end) / max(1, longest), start + end == shortest
 
 
 def _match_equal(out: Alignment) -> None:
@@ -113,6 +131,8 @@ def _same(left: Unit, right: Unit) -> bool:
         a, b = left.key.lower(), right.key.lower()
         if a == b or a.strip("`'\"") == b.strip("`'\""):
             return True
+        if left.kind == right.kind == "name":
+            return words.shortened(a, b)
         both = {left.kind, right.kind}
         return "name" in both and (
             words.shortened(a, b) or words.inflection(a).lemma == words.inflection(b).lemma

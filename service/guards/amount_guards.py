@@ -1,6 +1,7 @@
 """Guards on amounts: numbers, units and currencies, dates and clock times, versions."""
 
 from collections import Counter
+from fractions import Fraction
 
 from service.guards.alignment import Alignment
 from service.guards.quantity import Quantity
@@ -10,15 +11,13 @@ from service.guards.refusal import Refusal
 def number(pair: Alignment) -> Refusal | None:
     """Refuse where a number differs in value, or stands on one side only."""
     left, right = _rest(pair)
-    if not left and not right:
-        return None
+    if _raw(left) == _raw(right):
+        return None  # the same numbers with other units: `unit` judges that
     hard_left = [amount for amount in left if not amount.soft]
     hard_right = [amount for amount in right if not amount.soft]
-    if _values(left) == _values(right):
-        return None  # the same numbers with other units: `unit` judges that
     if not hard_left and not hard_right and not (left and right):
         return None
-    if {amount.value for amount in hard_left + hard_right} == {1} and (not left or not right):
+    if {amount.raw for amount in hard_left + hard_right} == {1} and (not left or not right):
         return None  # "one" beside no number
     return Refusal("number", f"{_show(left)} vs {_show(right)}")
 
@@ -26,13 +25,12 @@ def number(pair: Alignment) -> Refusal | None:
 def unit(pair: Alignment) -> Refusal | None:
     """Refuse where the same numbers stand with other units or currencies."""
     left, right = _rest(pair)
-    if not left or not right or _values(left) != _values(right):
+    if not left or _raw(left) != _raw(right):
         return None
-    units_left, units_right = Counter(x.unit for x in left), Counter(x.unit for x in right)
-    only_left, only_right = units_left - units_right, units_right - units_left
-    if set(only_left) <= {""} or set(only_right) <= {""}:
-        return None  # one side leaves the unit out
-    return Refusal("unit", f"{_show(left)} vs {_show(right)}")
+    for mine, yours in zip(sorted(left), sorted(right), strict=True):
+        if mine.unit and yours.unit:
+            return Refusal("unit", f"{_show(left)} vs {_show(right)}")
+    return None  # one side leaves the unit out
 
 
 def date(pair: Alignment) -> Refusal | None:
@@ -90,10 +88,8 @@ def _without(
     return kept
 
 
-def _values(amounts: list[Quantity]) -> Counter[object]:
-    return Counter(
-        amount.text.split()[0] if amount.unit else amount.text.split()[0] for amount in amounts
-    )
+def _raw(amounts: list[Quantity]) -> Counter[Fraction]:
+    return Counter(amount.raw for amount in amounts)
 
 
 def _show(amounts: list[Quantity]) -> str:

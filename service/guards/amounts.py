@@ -228,6 +228,7 @@ def _amount(tokens: list[Token], at: int, found: Amounts) -> int:
     if read is None:
         return 0
     value, used, soft = read
+    raw = value
     if token.text == "I" or (token.key in _ARTICLES and not used):
         return 0
     unit = _unit(tokens, at + used)
@@ -241,7 +242,7 @@ def _amount(tokens: list[Token], at: int, found: Amounts) -> int:
     if token.key in _ARTICLES and not name and soft and used == 1:
         return 0
     text = " ".join(piece.text for piece in tokens[at : at + used])
-    found.quantities.append(q.Quantity(value, name, soft, text))
+    found.quantities.append(q.Quantity(value, name, soft, text, raw))
     _hold(found, "num", f"<{value} {name}>" if not soft else "<soft>", token)
     return used
 

@@ -14,10 +14,11 @@ from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
 from service.guards.lexicon.choices import choices
 from service.guards.marks import MarkReader, Marks
-from service.guards.quantity import Quantity
+from service.guards.quantity import CURRENCIES, Quantity
 from service.guards.text import Token, looks_like_code, normalise, script, spell_out, tokens
 
 _SENTENCE_END = frozenset('.?!:;"。？！：；“”\n(（)）')
+_STOPS = frozenset(".?!;。？！；\n")
 _CODE_KINDS = frozenset({"code", "url", "email", "path", "flag", "ident", "other"})
 _ROLES = {
     "from": "from",
@@ -28,6 +29,7 @@ _ROLES = {
     "than": "than",
     "从": "from",
     "到": "to",
+    "比": "than",
 }
 _POLITE = re.compile(
     r"(?<![\w'])(?:" + "|".join(line for line in en.POLITE.strip().splitlines()) + r")(?![\w'])",
@@ -59,6 +61,9 @@ class Analysis:
     dates: tuple[str, ...]
     versions: tuple[str, ...]
     negations: int
+    denials: tuple[int, ...]
+    skeleton: tuple[str, ...]
+    sentences: tuple[int, ...]
     code: tuple[str, ...]
     marks: Marks
     capitals: frozenset[str]
@@ -70,6 +75,7 @@ class _Reader:
     """The state while the tokens of one text are walked."""
 
     capital_news: bool
+    han: bool = False
     units: list[Unit] = field(default_factory=list)
     negations: int = 0
     code: list[str] = field(default_factory=list)
@@ -78,11 +84,17 @@ class _Reader:
     lower: set[str] = field(default_factory=set)
     role: str = ""
     degree: str = ""
+    denied: bool = False
+    denials: list[int] = field(default_factory=list)
+    sentences: list[int] = field(default_factory=list)
 
     def add(self, key: str, kind: str, text: str) -> None:
         if self.degree and kind != "num":
             self.marks.degrees.append((key, self.degree))
             self.degree = ""
+        if self.denied:
+            self.denials.append(len(self.units))
+            self.denied = False
         self.units.append(Unit(key, kind, self.role, text))
         self.role = ""
 
@@ -100,10 +112,12 @@ def analyse(text: str) -> Analysis:
         for piece in (han.cut(token) if token.kind == "han" else [token])
     ]
     found = amounts.take_amounts(cut)
-    reader = _Reader(capital_news=_capitals_tell(cut))
+    reader = _Reader(capital_news=_capitals_tell(cut), han=writing == "han")
     stream = found.rest
     at = 0
     while at < len(stream):
+        if stream[at].kind == "sym" and stream[at].text in _STOPS:
+            reader.sentences.append(len(reader.units))
         at += _read(reader, stream, at)
     return Analysis(
         text=flat,
@@ -114,6 +128,9 @@ def analyse(text: str) -> Analysis:
         dates=tuple(sorted(found.dates)),
         versions=tuple(sorted(found.versions)),
         negations=reader.negations,
+        denials=tuple(reader.denials),
+        skeleton=tuple(token.key for token in cut if token.kind != "sym"),
+        sentences=tuple(reader.sentences),
         code=tuple(sorted(reader.code)),
         marks=reader.marks.done(plain),
         capitals=frozenset(reader.capitals),
@@ -145,9 +162,10 @@ def _phrases() -> re.Pattern[str]:
 
 def _capitals_tell(cut: list[Token]) -> bool:
     """Whether capital letters mark names here: not in titles and not in shouted text."""
-    latin = [token.text for token in cut if token.kind == "word" and len(token.text) > 3]
-    capital = sum(word[0].isupper() for word in latin)
-    return len(latin) < 3 or capital <= 0.6 * len(latin)
+    latin = [token.text for token in cut if token.kind == "word" and token.text != "I"]
+    small = sum(not word[0].isupper() for word in latin)
+    shouted = len(latin) > 1 and all(word.isupper() for word in latin)
+    return not shouted and (small > 0 or len(latin) < 4)
 
 
 def _read(reader: _Reader, stream: list[Token], at: int) -> int:
@@ -209,7 +227,7 @@ def _read_operator(reader: _Reader, stream: list[Token], at: int) -> None:
         reader.add({"×": "*", "÷": "/"}.get(token.key, token.key), "op", token.text)
     elif token.key in "+*^=<>" and "num" in beside:
         reader.add(token.key, "op", token.text)
-    elif token.key == "-" and beside == {"num"} and _spaced(stream, at):
+    elif token.key == "-" and not reader.han and beside == {"num"} and _spaced(stream, at):
         reader.add("-", "op", token.text)
 
 
@@ -257,7 +275,9 @@ def _read_word(reader: _Reader, stream: list[Token], at: int) -> int:
     lemma, degree = words.inflection(key)
     used = reader.marks.english(key, lemma, stream, at, owned=owned)
     if key in en.NEGATORS:
-        reader.negations += 1
+        interjection = key == "no" and at + 1 < len(stream) and stream[at + 1].key in (",", ".", "!")
+        reader.negations += not interjection
+        reader.denied = reader.denied or not interjection
     elif key in _ROLES and not named:
         reader.role = _ROLES[key]
     elif key in ("more", "most", "less", "least"):
@@ -266,9 +286,11 @@ def _read_word(reader: _Reader, stream: list[Token], at: int) -> int:
             reader.negations += key in ("less", "least")
     elif used:
         pass
+    elif key in CURRENCIES and (len(key) > 3 or token.text.isupper()):
+        reader.add(CURRENCIES[key], "choice", token.text)
     elif key in choices() or lemma in choices():
         reader.add(choices().get(key, choices().get(lemma, ("", "")))[1], "choice", token.text)
-    elif named and lemma not in ("api", "url", "faq", "pdf", "ui", "id"):
+    elif named and key not in en.FUNCTION:
         reader.add(key, "name", token.text)
     elif key in en.FUNCTION:
         pass
@@ -276,8 +298,12 @@ def _read_word(reader: _Reader, stream: list[Token], at: int) -> int:
         pass
     else:
         reader.degree = reader.degree or degree
-        light = lemma in en.LIGHT or key in en.LIGHT
+        light = lemma in en.LIGHT or (key in en.LIGHT and lemma not in words.groups())
         unknown = not words.known(key)
+        if unknown and words.slip_of_small_word(key):
+            return 1
+        if owned and not light:
+            reader.marks.owners.add(lemma)
         reader.add(lemma, "light" if light else "unknown" if unknown else "word", token.text)
     return 1
 
@@ -287,7 +313,7 @@ def _kind(stream: list[Token], at: int) -> str:
 
 
 def _degreed(key: str) -> bool:
-    return key not in en.FUNCTION and not key.endswith("s")
+    return words.is_graded(words.inflection(key).lemma)
 
 
 def _multiword(stream: list[Token], at: int) -> tuple[str, int] | None:
@@ -313,7 +339,8 @@ def _read_han(reader: _Reader, stream: list[Token], at: int) -> None:
     if key in zh.NEGATORS:
         if key != "别" or _opens_clause(stream, at):
             reader.negations += 1
-    elif key in ("从", "到"):
+            reader.denied = True
+    elif key in _ROLES:
         reader.role = _ROLES[key]
     elif key in zh.STATES or key in zh.QUANTIFIERS:
         pass

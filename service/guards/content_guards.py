@@ -1,16 +1,19 @@
 """Guards on content: names, choices, code, language, and what one text has and the other lacks."""
 
 from collections import Counter
+from itertools import pairwise
 
 from service.guards import words
-from service.guards.alignment import Alignment, turning_words, weight
-from service.guards.analysis import Unit
+from service.guards.alignment import TEMPLATE, Alignment, turning_words, weight
+from service.guards.analysis import Analysis, Unit
+from service.guards.lexicon import english as en
 from service.guards.refusal import Refusal
 
-SLOT_SHARE = 0.5
-"""From this share of shared weight on, two texts are one sentence with a changed part."""
-EXTRA_WEIGHT = 3.0
-"""A side that has this much content of its own, and the other none, carries an extra request."""
+INSERTION = 0.8
+"""From this likeness on, a single word put in narrows the question."""
+EXTRA_WEIGHT = 2.0
+SENTENCE_WEIGHT = 1.5
+"""Weight of a sentence that only one text has, from which on it is a request of its own."""
 
 
 def language(pair: Alignment) -> Refusal | None:
@@ -68,12 +71,14 @@ def case(pair: Alignment) -> Refusal | None:
 
 
 def slot(pair: Alignment) -> Refusal | None:
-    """Refuse where one sentence is asked twice with another word in one place."""
-    left, right = _own(pair.only_a()), _own(pair.only_b())
-    if not left or not right:
+    """Refuse where one wording is used twice with other content in one place."""
+    if pair.likeness < TEMPLATE:
         return None
-    own = min(weight(left), weight(right))
-    if own and pair.shared_weight() / (pair.shared_weight() + own) >= SLOT_SHARE:
+    left, right = _own(pair.only_a()), _own(pair.only_b())
+    if not left and not right:
+        return None
+    left, right = left or pair.only_a("light"), right or pair.only_b("light")
+    if left and right:
         return Refusal("slot", f"{_show(left)} vs {_show(right)}")
     return None
 
@@ -83,9 +88,25 @@ def extra(pair: Alignment) -> Refusal | None:
     left, right = _own(pair.only_a()), _own(pair.only_b())
     if bool(left) == bool(right):
         return None
-    if weight(left + right) >= 1.0:
+    own, text, places = (left, pair.a, pair.left_a) if left else (right, pair.b, pair.left_b)
+    narrowing = [u for u in own if u.key in en.RESTRICTIVE or u.key in text.marks.owners]
+    if (
+        (pair.likeness >= TEMPLATE and (narrowing or weight(own) >= EXTRA_WEIGHT))
+        or (pair.inserted and pair.likeness >= INSERTION and weight(own) >= 1.0)
+        or _own_sentence(text, set(places)) >= SENTENCE_WEIGHT
+    ):
         return Refusal("extra", f"{_show(left)} vs {_show(right)}")
     return None
+
+
+def _own_sentence(text: Analysis, places: set[int]) -> float:
+    """Weight of the heaviest sentence of which the other text has nothing."""
+    bounds = [0, *text.sentences, len(text.units)]
+    heaviest = 0.0
+    for start, end in pairwise(bounds):
+        if end > start and all(place in places for place in range(start, end)):
+            heaviest = max(heaviest, weight(_own(list(text.units[start:end]))))
+    return heaviest
 
 
 def _own(units: list[Unit]) -> list[Unit]:

@@ -4,7 +4,8 @@ Each turn counts one; an even number of turns of two sorts cancels out ("not dan
 "A is cheaper than B", "B is more expensive than A"), an odd number refuses.
 """
 
-from service.guards.alignment import Alignment, turning_words
+from service.guards.alignment import TEMPLATE, Alignment, turning_words
+from service.guards.analysis import Analysis, Unit
 from service.guards.refusal import Refusal
 
 _SYMMETRIC = frozenset(
@@ -18,8 +19,12 @@ def turns(pair: Alignment) -> dict[str, str]:
     """The sorts of turn between the two texts, each with what was seen; empty if there is none."""
     seen: dict[str, str] = {}
     negatives_a, negatives_b = turning_words(pair.only_a()), turning_words(pair.only_b())
-    count_a = pair.a.negations + len(negatives_a)
-    count_b = pair.b.negations + len(negatives_b)
+    count_a = _denials(pair.a, set(pair.left_a)) if pair.left_b else pair.a.negations
+    count_b = _denials(pair.b, set(pair.left_b)) if pair.left_a else pair.b.negations
+    if pair.likeness >= TEMPLATE:
+        count_a, count_b = pair.a.negations, pair.b.negations
+    count_a += len(negatives_a) if not _content(pair.only_b()) else 0
+    count_b += len(negatives_b) if not _content(pair.only_a()) else 0
     if (count_a - count_b) % 2:
         seen["negation"] = f"{count_a} negation{'s' * (count_a != 1)} vs {count_b}"
     if pair.opposites:
@@ -30,6 +35,15 @@ def turns(pair: Alignment) -> dict[str, str]:
     if swapped:
         seen["order"] = swapped
     return seen
+
+
+def _denials(text: Analysis, left: set[int]) -> int:
+    """Negations, less those of a clause that the other text puts in other words."""
+    return text.negations - sum(place in left and text.units[place].kind != "light" for place in text.denials)
+
+
+def _content(units: list[Unit]) -> list[Unit]:
+    return [unit for unit in units if unit.kind not in ("light", "num", "op")]
 
 
 def negation(pair: Alignment) -> Refusal | None:
@@ -63,12 +77,12 @@ def _swapped(pair: Alignment) -> str:
     units_a, units_b = pair.a.units, pair.b.units
     if any(unit.key in _SYMMETRIC for unit in (*units_a, *units_b)):
         return ""
-    if len(pair.pairs) > _LONGEST_ORDER or len(pair.left_a) + len(pair.left_b) > 6:
+    if len(pair.pairs) > _LONGEST_ORDER or len(pair.left_a) + len(pair.left_b) > 3:
         return ""
     places = [
         (i, j)
         for i, j in pair.pairs
-        if units_a[i].kind != "light" and not (units_a[i].role and units_b[j].role)
+        if not (units_a[i].role and units_a[i].role == units_b[j].role)
     ]
     for x in range(len(places)):
         for z in range(x + 2, len(places)):
@@ -82,17 +96,19 @@ def _swapped(pair: Alignment) -> str:
 
 
 def _roles_swapped(pair: Alignment) -> str:
-    roles_a = {(unit.role, unit.key) for unit in pair.a.units if unit.role in ("from", "to")}
-    roles_b = {(unit.role, unit.key) for unit in pair.b.units if unit.role in ("from", "to")}
+    """Two matched units whose prepositions changed over, or two that took each other's place."""
+    crossed = []
     for i, j in pair.pairs:
         mine, yours = pair.a.units[i], pair.b.units[j]
-        if {mine.role, yours.role} == {"from", "to"}:
-            return f"{mine.role} {mine.text} vs {yours.role} {yours.text}"
-    tos_a = {key for role, key in roles_a if role == "to"}
-    tos_b = {key for role, key in roles_b if role == "to"}
-    if tos_a and tos_b and tos_a != tos_b:
-        keys_a, keys_b = {u.key for u in pair.a.units}, {u.key for u in pair.b.units}
-        moved = sorted(key for key in tos_a ^ tos_b if key in keys_a and key in keys_b)
-        if len(moved) > 1:
-            return f"to {moved[0]} vs to {moved[1]}"
+        if mine.kind != "num" and {mine.role, yours.role} == {"from", "to"}:
+            crossed.append(f"{mine.role} {mine.text} vs {yours.role} {yours.text}")
+    if len(crossed) > 1:
+        return crossed[0]
+    matched_a = {pair.a.units[i].key for i, _ in pair.pairs}
+    for role in ("to", "than", "from"):
+        theirs_a = {u.key for u in pair.a.units if u.role == role and u.kind != "num"}
+        theirs_b = {u.key for u in pair.b.units if u.role == role and u.kind != "num"}
+        only_a, only_b = (theirs_a - theirs_b) & matched_a, (theirs_b - theirs_a) & matched_a
+        if only_a and only_b:
+            return f"{role} {min(only_a)} vs {role} {min(only_b)}"
     return ""

@@ -1,6 +1,6 @@
 """Guards on small words: quantity, place in time, permission, kind of question, degree, asker."""
 
-from service.guards.alignment import Alignment
+from service.guards.alignment import TEMPLATE, Alignment
 from service.guards.flip_guards import turns
 from service.guards.refusal import Refusal
 
@@ -36,7 +36,8 @@ def state(pair: Alignment) -> Refusal | None:
     """Refuse where the place in time or in a row differs: before/after, last/next, today/tomorrow."""
     left, right = pair.a.marks.states, pair.b.marks.states
     only_left, only_right = left - right, right - left
-    if (only_left and only_right) or (only_left | only_right) - _HARMLESS_STATES:
+    one_sided = (only_left | only_right) - _HARMLESS_STATES
+    if (only_left and only_right) or (one_sided and (pair.likeness >= TEMPLATE or _narrow(one_sided))):
         return Refusal("time", f"{_show(only_left)} vs {_show(only_right)}")
     past_a, past_b = (
         _tense(pair.a.marks.past, pair.a.marks.present),
@@ -45,6 +46,11 @@ def state(pair: Alignment) -> Refusal | None:
     if {past_a, past_b} == {"past", "present"} and not pair.left_a and not pair.left_b:
         return Refusal("time", f"{past_a} vs {past_b}")
     return None
+
+
+def _narrow(states: frozenset[str]) -> bool:
+    """Whether one of the states names another thing by itself (the previous one, last week)."""
+    return any(state in ("previous", "former", "last", "next") or " " in state for state in states)
 
 
 def _tense(past: bool, present: bool) -> str:
@@ -76,6 +82,8 @@ def question(pair: Alignment) -> Refusal | None:
 
 def degree(pair: Alignment) -> Refusal | None:
     """Refuse where a shared property stands in another degree (cheap, cheapest)."""
+    if pair.likeness < TEMPLATE:
+        return None
     left, right = dict(pair.a.marks.degrees), dict(pair.b.marks.degrees)
     for i, j in pair.pairs:
         mine, yours = pair.a.units[i].key, pair.b.units[j].key

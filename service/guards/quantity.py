@@ -17,7 +17,7 @@ from text_to_num import text2num
 
 
 class Quantity(NamedTuple):
-    """An amount: its value in base units, the unit's dimension ("" = bare), whether it is soft.
+    """An amount: its value in base units, its dimension ("" = bare), and the number as written.
 
     Soft amounts are words like "a week" or "one", which may stand for no number at all.
     """
@@ -26,6 +26,7 @@ class Quantity(NamedTuple):
     unit: str
     soft: bool
     text: str
+    raw: Fraction
 
 
 def _table(rows: str) -> dict[str, tuple[str, Fraction]]:
@@ -56,7 +57,7 @@ mass 1000 kg kilo kilos kilogram kilograms 公斤 千克
 mass 500 斤
 mass 50 两
 mass 1000000 tonne tonnes 吨
-pound 1 lb lbs
+pound 1 lb lbs pound
 ounce 1 oz ounce ounces 盎司
 stone 1 stones
 volume 1/1000 ml millilitre milliliter millilitres milliliters 毫升
@@ -117,7 +118,7 @@ CURRENCIES = {
     for code, names in {
         "USD": "$ usd dollar dollars buck bucks 美元 美金",
         "EUR": "€ eur euro euros 欧元",
-        "GBP": "£ gbp sterling quid 英镑",
+        "GBP": "£ gbp sterling quid pounds 英镑",
         "JPY": "jpy yen 日元",
         "CNY": "¥ cny rmb yuan renminbi 元 块 块钱 人民币 元钱",
         "INR": "₹ inr rupee rupees 卢比",

@@ -145,7 +145,12 @@ def are_opposite(left: str, right: str) -> bool:
         return True
     if _negated_of(left, right) or _negated_of(right, left):
         return True
-    return _synonym_opposite(left, right)
+    return _synonym_opposite(left, right) or _sense_opposite(left, right) or _sense_opposite(right, left)
+
+
+def _sense_opposite(left: str, right: str) -> bool:
+    """Opposite through one usual sense that WordNet gives the right word (right, wrong, incorrect)."""
+    return any(share_sense(other, right) for other in wordnet().opposites.get(left, ()))
 
 
 def _negated_of(word: str, base: str) -> bool:
@@ -193,7 +198,6 @@ def stem(word: str) -> str:
     return word
 
 
-_APART = frozenset({frozenset({"employ", "employ"})})
 _AGENT = re.compile(r"(?:er|or|ee|ant|ist)$")
 
 
@@ -236,12 +240,29 @@ def mistyped(left: str, right: str) -> bool:
 
 @lru_cache(20_000)
 def _known(word: str) -> bool:
-    return is_word(word) or word in _kept() or is_word(inflection(word).lemma)
+    if is_word(word) or word in _kept() or is_word(inflection(word).lemma):
+        return True
+    base = stem(word)
+    return base != word and (is_word(base) or is_word(base + "e"))
 
 
 def known(word: str) -> bool:
     """Whether the word is in the dictionary or in our lists, in any inflection."""
     return _known(word)
+
+
+@lru_cache(20_000)
+def slip_of_small_word(word: str) -> bool:
+    """Whether an unknown word is a slip of a small word that carries no content ("wher")."""
+    return len(word) >= 4 and any(
+        len(small) >= 4 and small[0] == word[0] and DamerauLevenshtein.distance(word, small, score_cutoff=1) <= 1
+        for small in en.FUNCTION
+    )
+
+
+def is_graded(lemma: str) -> bool:
+    """Whether "more" and "most" before this word form a degree."""
+    return lemma in _gradable() or lemma.endswith(("able", "ible", "ive", "ful", "ous", "al", "ic", "ant", "ent", "ly"))
 
 
 def is_capitonym(word: str) -> bool:

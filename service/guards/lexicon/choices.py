@@ -43,8 +43,10 @@ daily per_day
 quarterly
 hourly per_hour
 lifetime
-economy
-business-class
+经济型 经济
+舒适型 舒适
+高档型 高档
+豪华型 豪华
 """,
     "language": """
 english 英文 英语

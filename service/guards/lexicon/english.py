@@ -7,21 +7,33 @@ taken from a test pair. One line is one group.
 FUNCTION = frozenset(
     """a an the this that these those it its itself there here i me my mine we us our ours you your
     yours he him his she her they them their theirs one's oneself someone somebody anyone anybody
-    of to in on at by for with from into onto about as per over via within during upon among toward
+    of to in on at by for with from into onto about as per over via within during between upon among toward
     towards and or but so if then than because while when where who whom whose which what why how
     whether be am is are was were been being do does did done doing have has had having will would
     shall should can could may might must ought get gets got getting go goes going gone let make
     makes made making just also too very really quite please kindly thanks thank hi hello hey dear
     ok okay well yes now currently today actually simply basically exactly still already even
-    ever again need needed needs want wants wanted like would-be able possible allowed permitted
+    ever again need needed needs want wants wanted like would-be able allowed permitted
     required supposed tell know show give find see look wonder wondering explain say ask help
     want try trying use using used something anything thing things way ways some s t re ve ll d m
     up out off down each every all any both such much many lot more most less least other another
-    myself yourself themselves own same type kind sort etc e.g i.e happen happens happened
-    available currently olly uh um hmm erm plus vs versus describe list mean work define discuss
-    keep exist come came take takes taken place start between after before question answer info
-    information detail details set put""".split()
-) - frozenset({"define", "start", "after", "before", "set", "work"})
+    myself yourself themselves own type kind sort etc e.g i.e happen happens happened
+    available currently olly uh um hmm erm plus vs versus describe list define keep exist come came take takes taken place start question answer info
+    information detail details put howlong howmany howmuch howoften howfar howold totally completely
+    entirely absolutely hiya cheers sorry bother alexa someone's one's""".split()
+) - frozenset({"define", "start", "work"})
+
+RESTRICTIVE = frozenset(
+    """joint shared personal business corporate commercial residential family student child adult senior
+    junior international domestic foreign online offline public private internal external free paid mobile
+    desktop web local remote global national temporary permanent partial full-time part-time self-employed
+    expired cancelled canceled deleted archived locked blocked lost stolen damaged used second-hand broken
+    late early extra additional replacement backup secondary primary default custom anonymous verified
+    unverified manual automatic emergency prepaid overdue upcoming pending draft signed unsigned encrypted
+    multiple single bulk express overnight premium vegetarian vegan raw frozen pregnant diabetic disabled
+    retired foreign deceased unmarried married""".split()
+)
+"""Modifiers that narrow what is asked about; one of them on one side only changes the question."""
 
 LIGHT = frozenset(
     """user person people someone customer client anybody option process procedure step method
@@ -35,9 +47,10 @@ LIGHT = frozenset(
     instruction guide guidance tip advice recommendation suggestion example interested looking
     want think believe guess hope sure certain able ready order receive require involve
     contain include exist consider recommend suggest provide offer supply deserve long
-    near nearby local around close neighborhood neighbourhood playing play called named titled
+    around close called named titled
     become seem appear keep continue actual real really together somewhere anywhere today
-    now city town country state version copy kind form format standard""".split()
+    version kind form format standard same possible under over above below across through along
+    beside inside outside like other instead""".split()
 )
 
 IRREGULAR = dict(
@@ -424,7 +437,7 @@ PHRASES = {
     "more than": "<morethan>",
     "less than": "<lessthan>",
     "fewer than": "<lessthan>",
-    "one of": "<one>",
+    "one of": "<single>",
     "only one": "<only>",
     "other than": "except",
     "apart from": "except",
@@ -457,6 +470,9 @@ PHRASES = {
     "in order to": "to",
     "make sure": "ensure",
     "all the time": "",
+    "at all": "",
+    "carry out": "perform",
+    "find out": "",
     "all of": "all",
     "each of": "each",
     "every one of": "every",
@@ -549,7 +565,7 @@ do you (?:happen to )?know
 (?:i|we)(?:'d| would) (?:really )?(?:like|love|want) to (?:know|find out|learn|see|understand)
 (?:i|we) (?:want|need|wish) to (?:know|find out|learn|understand)
 is there (?:a|any) way (?:for me )?(?:to|that i can)
-what(?:'s| is| are| would be) the (?:best|easiest|simplest|quickest|fastest|right|proper|correct) (?:way|method|approach)(?: for me)? (?:to|of)
+what(?:'s| is| are| would be) the (?:best|easiest|simplest|right|proper|correct) (?:way|method|approach)(?: for me)? (?:to|of)
 (?:if you (?:don't|do not) mind|if possible|by any chance|for me)
 (?:tell|show|teach) me
 (?:quick|simple) question\s*[:,-]?

@@ -43,10 +43,15 @@ class Embedders:
         self._models_dir = models_dir
         self._threads = threads
         self._slots: dict[str, Slot] = {}
+        self._defaults: dict[Language, str] = {}
 
     def name_for(self, language: Language, embedder: str | None) -> str:
         """The model of a line: its own, or the default of its language."""
-        return embedder or catalog.default_for(language)
+        if embedder:
+            return embedder
+        if language not in self._defaults:  # finding out what is installed looks into many folders
+            self._defaults[language] = catalog.default_for(language)
+        return self._defaults[language]
 
     def slot(self, name: str) -> Slot:
         """The model's slot; loading begins when it is asked for the first time."""

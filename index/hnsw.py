@@ -92,7 +92,9 @@ class HnswIndex:
     def memory_bytes(self) -> int:
         # Room that was never used was never touched, and is no memory of the machine yet.
         per_slot = 4 * self._dimensions + _LINK_BYTES + self._state.label_of.itemsize
-        return _EMPTY_BYTES + self._used_slots * per_slot + _DICT_BYTES_PER_LABEL * len(self._slot_of)
+        return (
+            _EMPTY_BYTES + self._used_slots * per_slot + _DICT_BYTES_PER_LABEL * len(self._slot_of)
+        )
 
     @property
     def dead(self) -> int:

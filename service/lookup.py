@@ -12,12 +12,13 @@ import msgspec
 import numpy as np
 
 from index.embedding.pool import EmbeddingPool
-from index.types import EmbeddingError, TextRefused, Vector
+from index.types import EmbeddingError, Neighbor, TextRefused, Vector
 from service import eligibility, ids, key
 from service.cache import Cache, Caller
 from service.decision import Candidate, Choice, Judge, MissReason, Refused, decide
 from service.embedders import Slot
 from service.errors import InvalidRequest, Unauthorized, Unavailable
+from service.guards import analyse
 from service.guards import judge as guard_judge
 from service.journal import Observed
 from service.key import CanonicalRequest
@@ -29,6 +30,7 @@ from service.storage.database import Row
 
 BOTH: tuple[Tier, ...] = ("exact", "semantic")
 _POLL_S = 0.025
+_FIRST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +239,12 @@ async def _search(
     found.fingerprint = embedder.fingerprint
     if not len(partition.index):
         return found
-    found.vector = await pool.embed_one(query, timeout_s=budget_s)
+    embedding = asyncio.create_task(pool.embed_one(query, timeout_s=budget_s))
+    await asyncio.sleep(
+        0
+    )  # the text is with the model now, which runs without the interpreter's lock
+    analyse(query)  # remembered: the guards will want it, and here it costs nobody's time
+    found.vector = await embedding
     judge = await _judge(policy, ask, canonical, found.vector, pool, budget_s)
     await _choose(cache, caller, policy, partition, found, query, judge, ask, now)
     return found
@@ -260,37 +267,41 @@ async def _choose(
         return
     threshold = policy.config.threshold
     k = policy.config.limits.max_candidates
-    while True:
-        neighbors = cache.partitions.search(partition, vector, k)
-        over = [n for n in neighbors if n.similarity >= threshold]
-        live: dict[int, entries.LiveEntry] = {}
-        if over:
-            live = await entries.live_in_partition(
+
+    async def judged(some: list[Neighbor], under: list[Neighbor]) -> Choice | None:
+        """The choice among some neighbours; None when dead ones among them had to be dropped."""
+        rows: dict[int, entries.LiveEntry] = {}
+        if some:
+            rows = await entries.live_in_partition(
                 cache.db,
                 caller.tenant,
                 partition=partition.key,
-                ids=[n.label for n in over],
+                ids=[n.label for n in some],
                 now=now,
             )
-        dead = [n.label for n in over if n.label not in live]
-        if not dead:
-            break
-        cache.partitions.drop(partition, dead)
-    candidates = [
-        Candidate(
-            n.label,
-            n.similarity,
-            live[n.label].query,
-            live[n.label].response_hash,
-            live[n.label].quarantined,
-        )
-        for n in over
-        if _is_young(live[n.label].created_ms, ask.max_age_s, now)
-    ]
-    under = [
-        Candidate(n.label, n.similarity, "", b"") for n in neighbors[len(over) : len(over) + 1]
-    ]
-    choice = decide(query, candidates + under, threshold=threshold, judge=judge)
+        dead = [n.label for n in some if n.label not in rows]
+        if dead:
+            cache.partitions.drop(partition, dead)
+            return None
+        live.update(rows)
+        candidates = [
+            _candidate(n, rows[n.label])
+            for n in some
+            if _is_young(rows[n.label].created_ms, ask.max_age_s, now)
+        ]
+        candidates += [Candidate(n.label, n.similarity, "", b"") for n in under]
+        return decide(query, candidates, threshold=threshold, judge=judge)
+
+    live: dict[int, entries.LiveEntry] = {}
+    choice: Choice | None = None
+    while choice is None:
+        neighbors = cache.partitions.search(partition, vector, k)
+        over = [n for n in neighbors if n.similarity >= threshold]
+        under = neighbors[len(over) : len(over) + 1]
+        # nearly always one of the first two is served, so the others' rows are read only when needed
+        choice = await judged(over[:_FIRST], under)
+        if choice is not None and choice.candidate is None and len(over) > _FIRST:
+            choice = await judged(over, under)
     found.second_score = neighbors[1].similarity if len(neighbors) > 1 else None
     if choice.candidate is not None:
         if policy.config.mode == "serve":
@@ -298,6 +309,12 @@ async def _choose(
         else:
             choice = Choice(None, MissReason.SHADOW, choice.score, nearest=choice.candidate)
     found.choice = choice
+
+
+def _candidate(neighbor: Neighbor, row: entries.LiveEntry) -> Candidate:
+    return Candidate(
+        neighbor.label, neighbor.similarity, row.query, row.response_hash, row.quarantined
+    )
 
 
 async def _judge(

@@ -13,6 +13,7 @@ from index.types import EmbeddingError, TextRefused
 from service import key
 from service.cache import Cache
 from service.errors import SurehitError
+from service.guards import judge
 from service.lookup import partition_of
 from service.partitions import remove_orphans
 from service.policy import Policy
@@ -37,6 +38,7 @@ class Maintenance:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
         self._task: asyncio.Task[None] | None = None
+        self._warming: asyncio.Task[object] | None = None
         self._saved_at = time.monotonic()
 
     def start(self) -> None:
@@ -52,6 +54,9 @@ class Maintenance:
 
     async def warm(self) -> None:
         """Ask for the models of all lines, so that they load while exact hits are served already."""
+        self._warming = asyncio.create_task(
+            asyncio.to_thread(judge, "warm", "up")
+        )  # reads the word lists
         for tenant, line in await upkeep.all_lines(self._cache.db):
             policy = await self._cache.policies.load(tenant, line)
             if policy is not None and policy.config.mode in ("shadow", "serve"):
@@ -132,6 +137,7 @@ class Maintenance:
         """Snapshots now and then; at a clean end the application saves once more."""
         if time.monotonic() - self._saved_at < SNAPSHOT_S:
             return
+        self._warming: asyncio.Task[object] | None = None
         self._saved_at = time.monotonic()
         if await self._cache.partitions.save():
             folder = self._cache.settings.data_dir / "snapshots"

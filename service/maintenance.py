@@ -137,7 +137,6 @@ class Maintenance:
         """Snapshots now and then; at a clean end the application saves once more."""
         if time.monotonic() - self._saved_at < SNAPSHOT_S:
             return
-        self._warming: asyncio.Task[object] | None = None
         self._saved_at = time.monotonic()
         if await self._cache.partitions.save():
             folder = self._cache.settings.data_dir / "snapshots"

@@ -52,9 +52,7 @@ class Partitions:
         self._db = db
         self._folder = folder
         self._held: dict[bytes, Partition] = {}
-        self._indexes = IndexRegistry(
-            memory_budget_bytes=memory_bytes, on_evict=lambda key: self._held.pop(key, None)
-        )
+        self._indexes = IndexRegistry(memory_budget_bytes=memory_bytes, on_evict=self._evicted)
 
     @property
     def count(self) -> int:
@@ -136,6 +134,9 @@ class Partitions:
             partition.saved_at = since
             written += 1
         return written
+
+    def _evicted(self, key: bytes) -> None:
+        self._held.pop(key, None)
 
     def close(self) -> None:
         """End the background work."""

@@ -21,6 +21,8 @@ import orjson
 
 from service.app import build_cache, wall_clock_ms
 from service.cache import Cache, Caller
+from service.eligibility import RULES
+from service.guards import GUARDS
 from service.lookup import Ask, lookup
 from service.metrics import Metrics
 from service.outcome import Hit
@@ -151,9 +153,6 @@ async def _open(folder: Path, models_dir: Path) -> Cache:
 
 
 async def _line(cache: Cache, row: Row, language: str) -> str:
-    from service.guards import GUARDS
-    from service.lines import RULES
-
     name = f"t{row.threshold}-{'guards' if row.guarded else 'bare'}"
     settings: dict[str, Any] = {"mode": "serve", "threshold": row.threshold, "language": language}
     if not row.guarded:

@@ -45,7 +45,7 @@ def run(
         migrate.upgrade(settings.database)
         tell(f"writing {entries} entries")
         asyncio.run(_fill(settings, entries, models_dir))
-        starts = []
+        starts: list[dict[str, Any]] = []
         for name in ("first start (no snapshot)", "restart"):
             tell(name)
             starts.append({"start": name, **_start(data, database_url, wait=not starts)})

@@ -1,0 +1,127 @@
+"""The pictures of a curve. Everything drawn is what the service said; nothing is estimated here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from review_ui.replies import Curve
+
+THIN_BELOW = 10.0
+"""Effective labels under which a point is grey."""
+
+IN_FORCE, PROPOSED, GREY = "#7c3aed", "#16a34a", "#9ca3af"
+HEIGHT_PX = 230
+
+
+def false_hits(curve: Curve) -> Any:
+    """The false-hit rate with its interval, the target, and both thresholds."""
+    found = _band(
+        _rows(curve, "false_hit_rate", "false_hit_rate_low", "false_hit_rate_high"), color="#dc2626"
+    )
+    if curve.target is not None:
+        rule = alt.Chart(_data([{"target": curve.target}])).mark_rule(
+            strokeDash=[2, 3], color="#dc2626"
+        )
+        found += rule.encode(y="target:Q", tooltip=[alt.Tooltip("target:Q", format=".1%")])
+    return _with_thresholds(found, curve)
+
+
+def hits(curve: Curve) -> Any:
+    """The hit rate with its interval."""
+    return _with_thresholds(
+        _band(_rows(curve, "hit_rate", "hit_rate_low", "hit_rate_high"), color="#2563eb"), curve
+    )
+
+
+def labels(curve: Curve) -> Any:
+    """How many labels lie above each threshold."""
+    rows = [
+        {"threshold": t, "labels": n, "effective": e, "thin": e < THIN_BELOW}
+        for t, n, e in zip(curve.thresholds, curve.labels, curve.effective_labels, strict=True)
+    ]
+    drawn = (
+        alt.Chart(_data(rows))
+        .mark_bar(binSpacing=0)
+        .encode(
+            x=_x(),
+            y=alt.Y("labels:Q", title=None),
+            color=_thin("#64748b"),
+            tooltip=["threshold:Q", "labels:Q", alt.Tooltip("effective:Q", format=".0f")],
+        )
+    )
+    return _with_thresholds(drawn, curve)
+
+
+def money(curve: Curve) -> Any:
+    """Expected value of 1,000 lookups at the two prices."""
+    rows = [
+        {"threshold": t, "value": 1000 * v}
+        for t, v in zip(curve.thresholds, curve.expected_value or (), strict=True)
+    ]
+    drawn = (
+        alt.Chart(_data(rows))
+        .mark_line(color="#0f766e", strokeWidth=2)
+        .encode(
+            x=_x(),
+            y=alt.Y("value:Q", title=None),
+            tooltip=["threshold:Q", alt.Tooltip("value:Q", format=".2f")],
+        )
+    )
+    zero = alt.Chart(_data([{"zero": 0}])).mark_rule(color=GREY).encode(y="zero:Q")
+    return _with_thresholds(zero + drawn, curve)
+
+
+def _rows(curve: Curve, *names: str) -> list[dict[str, Any]]:
+    rate, low, high = (getattr(curve, name) for name in names)
+    return [
+        {"threshold": t, "rate": r, "low": a, "high": b, "labels": n, "thin": e < THIN_BELOW}
+        for t, r, a, b, n, e in zip(
+            curve.thresholds, rate, low, high, curve.labels, curve.effective_labels, strict=True
+        )
+    ]
+
+
+def _band(rows: list[dict[str, Any]], *, color: str) -> Any:
+    base = alt.Chart(_data(rows)).encode(x=_x())
+    area = base.mark_area(opacity=0.18, color=color).encode(
+        y=alt.Y("low:Q", title=None, axis=alt.Axis(format="%")), y2="high:Q"
+    )
+    line = base.mark_line(color=color, strokeWidth=2).encode(y="rate:Q")
+    tip = [
+        "threshold:Q",
+        *(alt.Tooltip(f"{n}:Q", format=".2%") for n in ("rate", "low", "high")),
+        "labels:Q",
+    ]
+    dots = base.mark_circle(size=28, opacity=1).encode(y="rate:Q", color=_thin(color), tooltip=tip)
+    return area + line + dots
+
+
+def _with_thresholds(drawn: Any, curve: Curve) -> Any:
+    """Both thresholds as upright lines with their names."""
+    rows = [{"threshold": curve.present.threshold, "name": "in force", "color": IN_FORCE}]
+    if curve.proposed is not None:
+        rows.append(
+            {"threshold": curve.proposed["threshold"], "name": "proposed", "color": PROPOSED}
+        )
+    base = alt.Chart(_data(rows)).encode(
+        x=_x(), color=alt.Color("color:N", scale=None, legend=None)
+    )
+    rule = base.mark_rule(strokeWidth=2, strokeDash=[6, 3])
+    name = base.mark_text(align="right", dx=-4, y=10, fontSize=11).encode(text="name:N")
+    return (
+        alt.layer(drawn, rule, name).properties(height=HEIGHT_PX).resolve_scale(color="independent")
+    )
+
+
+def _data(rows: list[dict[str, Any]]) -> Any:
+    return alt.Data(values=rows)  # type: ignore[no-untyped-call] - altair leaves it untyped
+
+
+def _x() -> Any:
+    return alt.X("threshold:Q", title=None, scale=alt.Scale(zero=False, nice=False))
+
+
+def _thin(color: str) -> Any:
+    return alt.condition("datum.thin", alt.value(GREY), alt.value(color))

@@ -1,0 +1,90 @@
+"""What the cache does, line by line and layer by layer. The layers are different things: they are never added up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from review_ui import state, tables, verbatim
+
+LATER_LAYERS = {"provider_cache": "Provider prompt cache", "prefix": "Shared prefixes"}
+"""Layers that the service reports only where somebody measures them: shown when they are there."""
+
+
+def page() -> None:
+    """A table per line."""
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left.subheader("Overview")
+    days = right.segmented_control("Days", (1, 7, 30, 90), default=30, key="days") or 30
+    figures = state.client().stats(days=days)
+    known = {line["line"]: line for line in state.get().lines}
+    for name, found in figures["lines"].items():
+        with st.container(border=True):
+            _line(name, found, known.get(name))
+    broken = {k: v for k, v in figures.get("embedders", {}).items() if v not in ("ready", "idle")}
+    for embedder, words in broken.items():
+        st.warning(verbatim.plain(f"Embedding model {embedder}: {words}"))
+    st.caption(
+        "Exact hits are answers to the same bytes. Semantic hits are answers to other words, counted against the "
+        "lookups that reached the semantic tier. A total of both would say nothing, so there is none."
+    )
+
+
+def _line(name: str, found: dict[str, Any], line: dict[str, Any] | None) -> None:
+    title = f"**{verbatim.plain(name)}**"
+    if line is not None:
+        rests = "certified" if line["certified"] else "uncertified"
+        title += f" · {line['mode']} · threshold {line['threshold']:.3f} {rests}"
+    st.markdown(title)
+    tables.show([*_layers(found)], empty="Nothing yet.")
+    entries = found["entries"]
+    waiting = (
+        f", {entries['awaiting_embedding']:,} without a vector yet"
+        if entries["awaiting_embedding"]
+        else ""
+    )
+    st.caption(
+        f"{entries['live']:,} live entries, {entries['searchable']:,} searchable{waiting} · {found['stores']:,} stores"
+    )
+
+
+def _layers(found: dict[str, Any]) -> list[dict[str, str]]:
+    semantic = found["semantic"]
+    rows = [
+        _row("Exact tier", f"{found['exact']['hits']:,}", "–", "–", ""),
+        _row(
+            "Semantic tier",
+            f"{semantic['hits']:,}",
+            f"{semantic['lookups']:,}",
+            tables.percent(semantic["hit_rate"]),
+            _reasons(semantic["misses"]),
+        ),
+    ]
+    for key, layer in LATER_LAYERS.items():
+        if key in found:
+            rows.append(
+                _row(layer, "–", "–", tables.percent(found[key].get("rate")), _reasons(found[key]))
+            )
+    if found["not_looked_up"]:
+        rows.append(_row("Not looked up", "–", "–", "–", _reasons(found["not_looked_up"])))
+    return rows
+
+
+def _row(layer: str, hits: str, lookups: str, rate: str, misses: str) -> dict[str, str]:
+    return {
+        "layer": layer,
+        "hits": hits,
+        "lookups": lookups,
+        "hit rate of the layer": rate,
+        "the rest": misses,
+    }
+
+
+def _reasons(counts: dict[str, Any]) -> str:
+    pairs = sorted(((n, k) for k, n in counts.items() if isinstance(n, int)), reverse=True)
+    return ", ".join(f"{n:,} {k.replace('_', ' ')}" for n, k in pairs)
+
+
+if __name__ == "__main__":
+    page()

@@ -415,10 +415,58 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_review_items")),
     )
     with op.batch_alter_table("review_items", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_review_items_entry_id"), ["entry_id"], unique=False)
         batch_op.create_index(batch_op.f("ix_review_items_lookup_id"), ["lookup_id"], unique=False)
         batch_op.create_index(
             batch_op.f("ix_review_items_tenant_id_line_state_id"),
             ["tenant_id", "line", "state", "id"],
+            unique=False,
+        )
+
+    op.create_table(
+        "monitors",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("line", sa.String(length=128), nullable=False),
+        sa.Column(
+            "decision_id", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False
+        ),
+        sa.Column("state_json", sa.Text(), nullable=False),
+        sa.Column(
+            "updated_ms", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False
+        ),
+        sa.PrimaryKeyConstraint("tenant_id", "line", name=op.f("pk_monitors")),
+    )
+    op.create_table(
+        "tuning_runs",
+        sa.Column(
+            "id",
+            sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"),
+            autoincrement=False,
+            nullable=False,
+        ),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("line", sa.String(length=128), nullable=False),
+        sa.Column("at_ms", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("score_version", sa.Text(), nullable=False),
+        sa.Column("policy_version", sa.Text(), nullable=False),
+        sa.Column("since_ms", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False),
+        sa.Column("until_ms", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False),
+        sa.Column("target_false_hit_rate", sa.Float(), nullable=False),
+        sa.Column("confidence", sa.Float(), nullable=False),
+        sa.Column("look", sa.Integer(), nullable=False),
+        sa.Column("labels_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("outcome", sa.String(length=16), nullable=False),
+        sa.Column(
+            "decision_id", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=True
+        ),
+        sa.Column("report_json", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_tuning_runs")),
+    )
+    with op.batch_alter_table("tuning_runs", schema=None) as batch_op:
+        batch_op.create_index(
+            batch_op.f("ix_tuning_runs_tenant_id_line_id"),
+            ["tenant_id", "line", "id"],
             unique=False,
         )
 
@@ -487,6 +535,7 @@ def upgrade() -> None:
         sa.Column("verdict", sa.String(length=16), nullable=False),
         sa.Column("reason", sa.String(length=32), nullable=True),
         sa.Column("note", sa.Text(), nullable=True),
+        sa.Column("adjudicates", sa.Boolean(), nullable=False),
         sa.Column("at_ms", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False),
         sa.Column(
             "superseded_ms", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=True
@@ -525,9 +574,15 @@ def downgrade() -> None:
 
     op.drop_table("api_keys")
     op.drop_table("tenants")
+    with op.batch_alter_table("tuning_runs", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_tuning_runs_tenant_id_line_id"))
+
+    op.drop_table("tuning_runs")
+    op.drop_table("monitors")
     with op.batch_alter_table("review_items", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_review_items_tenant_id_line_state_id"))
         batch_op.drop_index(batch_op.f("ix_review_items_lookup_id"))
+        batch_op.drop_index(batch_op.f("ix_review_items_entry_id"))
 
     op.drop_table("review_items")
     with op.batch_alter_table("lookups", schema=None) as batch_op:

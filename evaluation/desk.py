@@ -1,0 +1,94 @@
+"""What reviewing, tuning and watching need of the product: rows, ids, a clock, the sampling key, model names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import structlog
+
+from index.embedding import catalog
+from index.types import EmbeddingError
+from service.cache import Cache
+from service.errors import NotFound, Unavailable
+from service.ids import IdSource
+from service.journal import score_version
+from service.policy import Policies, Policy
+from service.settings import Settings
+from service.storage.database import Database
+
+log = structlog.get_logger("surehit.evaluation")
+MODEL_WAIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The parts, the same for a route of the service and a command beside it."""
+
+    db: Database
+    new_id: Callable[[], int]
+    clock_ms: Callable[[], int]
+    key: bytes
+    """Of the keyed draws: second opinions and gold items follow from it, so that nobody can foresee them."""
+    fingerprint: Callable[[Policy], Awaitable[str]]
+    """The embedding model of a line, as scores and labels name it."""
+    on_alarm: Callable[[str, str], None] = lambda tenant, line: None
+    """Told of an alarm (tenant, line): the service counts it."""
+
+    async def policy(self, tenant: str, line: str) -> Policy:
+        """The line as it is in force; raises NotFound."""
+        policy = await Policies(self.db).load(tenant, line)
+        if policy is None:
+            raise NotFound(f"line {line!r} does not exist")
+        return policy
+
+    async def score_version(self, policy: Policy) -> str:
+        """The version that this line's scores have at present; raises Unavailable without its model."""
+        return score_version(await self.fingerprint(policy), policy)
+
+
+def desk_of(cache: Cache, *, on_alarm: Callable[[str, str], None] | None = None) -> Desk:
+    """The desk of a running service."""
+
+    async def fingerprint(policy: Policy) -> str:
+        name = cache.embedders.name_for(policy.config.language, policy.config.embedder)
+        try:
+            slot = await cache.embedders.ready(name, timeout_s=MODEL_WAIT_S)
+        except EmbeddingError as error:
+            raise Unavailable(f"embedder {name}: {error}") from error
+        if slot.embedder is None:
+            raise Unavailable(f"embedder {name} is not loaded")
+        return slot.embedder.fingerprint
+
+    return Desk(
+        db=cache.db,
+        new_id=cache.new_id,
+        clock_ms=cache.clock_ms,
+        key=cache.settings.sampling_secret(),
+        fingerprint=fingerprint,
+        on_alarm=on_alarm or (lambda tenant, line: None),
+    )
+
+
+def desk_beside(db: Database, settings: Settings, clock_ms: Callable[[], int]) -> Desk:
+    """The desk of a command that runs beside the service, on the same database."""
+    known: dict[str, str] = {}
+
+    async def fingerprint(policy: Policy) -> str:
+        name = policy.config.embedder or catalog.default_for(policy.config.language)
+        if name not in known:
+            try:
+                embedder = await asyncio.to_thread(catalog.load, name, settings.models_dir)
+            except EmbeddingError as error:
+                raise Unavailable(f"embedder {name}: {error}") from error
+            known[name] = embedder.fingerprint
+        return known[name]
+
+    return Desk(
+        db=db,
+        new_id=IdSource(clock_ms),
+        clock_ms=clock_ms,
+        key=settings.sampling_secret(),
+        fingerprint=fingerprint,
+    )

@@ -1,0 +1,329 @@
+"""From rows to the arrays that statistics work on: the evidence of one line, for one version of its scores.
+
+Evidence begins with the last change of the line that altered what is served or sampled from which score on, since
+such a change makes other traffic (docs/certificate.md, «Feedback»). It is cut into windows by the clock, and only
+closed ones are tested; the present window counts as closed when nothing sampled in it waits for a verdict any more.
+Every drawn lookup of a closed window is in, one without a verdict as unsure. Imported labels are never among them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+from sqlalchemy import bindparam, func, or_, select
+
+from evaluation import decision_rows
+from evaluation.desk import Desk
+from evaluation.evidence import (
+    FloatArray,
+    IntArray,
+    Labels,
+    Lookups,
+    make_labels,
+    make_lookups,
+)
+from evaluation.windows import closed_windows, window_of
+from service.policy import Policy
+from service.storage.database import Database
+from service.storage.models import Lookup, ReviewItem
+from service.storage.query import Query
+
+WINDOW_S = 3_600.0
+NO_SCORE = -np.inf
+
+_CUTS = (
+    "mode",
+    "threshold",
+    "language",
+    "embedder",
+    "policy_version",
+    "guards",
+    "rules",
+    "inert_fields",
+    "quarantine",
+)
+"""Settings whose change makes other traffic; and in `sampling` the floor, which must not follow its own labels."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What may be tested, and what stands beside it.
+
+    Attributes
+    ----------
+    labels, lookups
+        Of the closed windows.
+    since_ms, until_ms : int
+        The evidence covers ``since_ms <= time < until_ms``.
+    floor : float
+        t_lo of the plan, the same since ``since_ms``.
+    windows : int
+        Closed windows in it.
+    waiting : int
+        Drawn lookups, of any window, that have no verdict yet.
+    labels_hash : bytes
+        Equal for equal labels: testing them again is the same look.
+    """
+
+    labels: Labels
+    lookups: Lookups
+    since_ms: int
+    until_ms: int
+    floor: float
+    windows: int
+    waiting: int
+    labels_hash: bytes
+
+
+_LOOKUPS = Query(
+    "lookups_of_evidence",
+    select(Lookup.id, Lookup.at_ms, Lookup.score, Lookup.guard, Lookup.inclusion_probability).where(
+        Lookup.tenant_id == bindparam("tenant"),
+        Lookup.line == bindparam("of_line"),
+        Lookup.at_ms >= bindparam("since"),
+        Lookup.score_version == bindparam("of_scores"),
+        Lookup.policy_version == bindparam("of_policy"),
+    ),
+)
+_ITEMS = Query(
+    "items_of_evidence",
+    select(ReviewItem.lookup_id, ReviewItem.state, ReviewItem.verdict, ReviewItem.reason).where(
+        ReviewItem.tenant_id == bindparam("tenant"),
+        ReviewItem.line == bindparam("of_line"),
+        ReviewItem.kind == "sampled",
+        ReviewItem.created_ms >= bindparam("since"),
+        ReviewItem.score_version == bindparam("of_scores"),
+        ReviewItem.policy_version == bindparam("of_policy"),
+    ),
+)
+_PILOT = Query(
+    "pilot_labels",
+    select(ReviewItem.score, ReviewItem.verdict, ReviewItem.reason, ReviewItem.guard).where(
+        ReviewItem.tenant_id == bindparam("tenant"),
+        ReviewItem.line == bindparam("of_line"),
+        ReviewItem.state == "done",
+        ReviewItem.score.is_not(None),
+        ReviewItem.score_version == bindparam("of_scores"),
+        or_(
+            ReviewItem.kind == "imported",
+            (ReviewItem.kind == "sampled") & (ReviewItem.created_ms < bindparam("before")),
+        ),
+    ),
+)
+_LABELLED = Query(
+    "labels_so_far",
+    select(func.count()).where(
+        ReviewItem.tenant_id == bindparam("tenant"),
+        ReviewItem.line == bindparam("of_line"),
+        ReviewItem.kind == "sampled",
+        ReviewItem.verdict.is_not(None),
+        ReviewItem.guard.is_(None),
+        ReviewItem.created_ms >= bindparam("since"),
+        ReviewItem.score >= bindparam("floor"),
+        ReviewItem.score_version == bindparam("of_scores"),
+    ),
+)
+_LATEST_SCORES = Query(
+    "latest_scores",
+    select(Lookup.score, Lookup.guard)
+    .where(
+        Lookup.tenant_id == bindparam("tenant"),
+        Lookup.line == bindparam("of_line"),
+        Lookup.at_ms >= bindparam("since"),
+        Lookup.score_version == bindparam("of_scores"),
+    )
+    .order_by(Lookup.at_ms.desc())
+    .limit(bindparam("n")),
+)
+
+
+async def evidence(
+    desk: Desk,
+    policy: Policy,
+    *,
+    score_version: str,
+    window_s: float = WINDOW_S,
+    whole: bool = False,
+) -> Evidence:
+    """Everything that may be tested on a line now, for the given version of its scores.
+
+    ``whole`` takes in the open windows too and leaves out what has no verdict yet: to look at, not to test.
+    """
+    since = await evidence_since(desk.db, policy)
+    params: dict[str, Any] = {
+        "tenant": policy.tenant,
+        "of_line": policy.line,
+        "since": since,
+        "of_scores": score_version,
+        "of_policy": policy.config.policy_version,
+    }
+    log = await desk.db.read(_LOOKUPS, params)
+    items = {row[0]: row[1:] for row in await desk.db.read(_ITEMS, params)}
+    return _evidence(
+        log,
+        items,
+        since_ms=since,
+        now_ms=desk.clock_ms(),
+        floor=policy.sampling.certify_floor,
+        window_s=window_s,
+        whole=whole,
+    )
+
+
+async def evidence_since(db: Database, policy: Policy) -> int:
+    """When the present body of evidence began (ms since 1970)."""
+    since = 0
+    for at_ms, before, after in await decision_rows.line_changes(
+        db, policy.tenant, line=policy.line
+    ):
+        since = int(at_ms)
+        if before is None or _cuts(orjson.loads(before)["config"], orjson.loads(after)["config"]):
+            break
+    return since
+
+
+async def pilot_labels(desk: Desk, policy: Policy, *, score_version: str) -> Labels:
+    """Imported labels and those of earlier evidence: to plan and to look at, never to certify. Probability 1."""
+    rows = await desk.db.read(
+        _PILOT,
+        {
+            "tenant": policy.tenant,
+            "of_line": policy.line,
+            "of_scores": score_version,
+            "before": await evidence_since(desk.db, policy),
+        },
+    )
+    kept = [row for row in rows if row[3] is None]
+    return _labels(
+        np.asarray([row[0] for row in kept], dtype=np.float64),
+        [row[1] for row in kept],
+        [row[2] for row in kept],
+        np.ones(len(kept)),
+    )
+
+
+async def labels_so_far(desk: Desk, policy: Policy, *, score_version: str) -> int:
+    """Labels at or above the floor in the present evidence, whatever their window."""
+    rows = await desk.db.read(
+        _LABELLED,
+        {
+            "tenant": policy.tenant,
+            "of_line": policy.line,
+            "since": await evidence_since(desk.db, policy),
+            "floor": policy.sampling.certify_floor,
+            "of_scores": score_version,
+        },
+    )
+    return int(rows[0][0])
+
+
+async def latest_scores(
+    db: Database, policy: Policy, *, score_version: str, since: int, n: int
+) -> FloatArray:
+    """Scores of the newest lookups since a time, -inf for guarded ones: float64, shape (at most n,)."""
+    rows = await db.read(
+        _LATEST_SCORES,
+        {
+            "tenant": policy.tenant,
+            "of_line": policy.line,
+            "since": since,
+            "of_scores": score_version,
+            "n": n,
+        },
+    )
+    return np.asarray([_score(row[0], row[1]) for row in rows], dtype=np.float64)
+
+
+def _evidence(
+    log: list[Any],
+    items: dict[int, Any],
+    *,
+    since_ms: int,
+    now_ms: int,
+    floor: float,
+    window_s: float,
+    whole: bool,
+) -> Evidence:
+    ids = np.asarray([row[0] for row in log], dtype=np.int64)
+    time_s = np.asarray([row[1] for row in log], dtype=np.float64) / 1000.0
+    score = np.asarray([_score(row[2], row[3]) for row in log], dtype=np.float64)
+    probability = np.asarray([row[4] for row in log], dtype=np.float64)
+    drawn = np.asarray([i in items for i in ids.tolist()], dtype=np.bool_)
+    judged = np.asarray(
+        [i in items and _is_settled(items[i]) for i in ids.tolist()], dtype=np.bool_
+    )
+    origin = since_ms / 1000.0
+    window = window_of(time_s, length_s=window_s, origin_s=origin)
+    present = int(window_of([now_ms / 1000.0], length_s=window_s, origin_s=origin)[0])
+    open_now = drawn & (window == present)
+    if not np.any(open_now & ~judged):
+        present += 1  # nothing in it waits: it may be tested as it stands
+    closed = closed_windows(window, drawn, judged, now_window=present)
+    inside = np.isin(window, _with_empty(closed, window, drawn, present)) | whole
+    rows = np.flatnonzero(judged if whole else inside & drawn)
+    verdicts = [_verdict(items[int(ids[i])]) for i in rows]
+    reasons = [items[int(ids[i])][2] for i in rows]
+    labels = _labels(score[rows], verdicts, reasons, probability[rows])
+    digest = hashlib.sha256()
+    for i, verdict, reason in sorted(zip(ids[rows].tolist(), verdicts, reasons, strict=True)):
+        digest.update(f"{i} {verdict} {reason}\n".encode())
+    until = max((int(time * 1000) for time in time_s[inside]), default=since_ms) + 1
+    return Evidence(
+        labels=labels,
+        lookups=make_lookups(score[inside], probability[inside]),
+        since_ms=since_ms,
+        until_ms=until,
+        floor=floor,
+        windows=int(np.unique(window[inside]).size),
+        waiting=int((drawn & ~judged).sum()),
+        labels_hash=digest.digest(),
+    )
+
+
+def _with_empty(closed: IntArray, window: IntArray, drawn: Any, present: int) -> IntArray:
+    """The closed windows and the past ones in which nothing was drawn: those have lookups, and all of them count."""
+    past = np.unique(window[window < present])
+    with_draws = np.unique(window[drawn])
+    return np.union1d(closed, np.setdiff1d(past, with_draws))
+
+
+def _labels(
+    score: FloatArray, verdicts: list[str], reasons: list[str | None], probability: FloatArray
+) -> Labels:
+    """«Answer bad» is shown apart and counts as unsure: bad in a certificate, since its user was served badly."""
+    bad_answer = np.asarray(
+        [v == "not_reusable" and r == "answer_bad" for v, r in zip(verdicts, reasons, strict=True)],
+        dtype=np.bool_,
+    )
+    return make_labels(
+        score,
+        np.asarray([v == "not_reusable" for v in verdicts], dtype=np.bool_) & ~bad_answer,
+        unsure=np.asarray([v == "unsure" for v in verdicts], dtype=np.bool_) | bad_answer,
+        original_bad=bad_answer,
+        inclusion_probability=probability,
+    )
+
+
+def _verdict(item: Any) -> str:
+    """What an item counts as: overdue and withdrawn ones as unsure."""
+    state, verdict, _ = item
+    return str(verdict) if verdict is not None and state != "withdrawn" else "unsure"
+
+
+def _is_settled(item: Any) -> bool:
+    return item[1] is not None or item[0] == "withdrawn"
+
+
+def _score(score: float | None, guard: str | None) -> float:
+    return NO_SCORE if score is None or guard is not None else float(score)
+
+
+def _cuts(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    if any(before.get(name) != after.get(name) for name in _CUTS):
+        return True
+    floors = [c.get("sampling", {}).get("certify_floor") for c in (before, after)]
+    return bool(floors[0] != floors[1])

@@ -1,0 +1,464 @@
+"""What a reviewer can do, and what the labels of an item come to.
+
+    open ── reusable ──────────────► done        a keyed share of «reusable» and every «not reusable» goes to a
+      │ └── unsure ────────────────► done        second person, who does not see the first label
+      └── second ── both agree ────► done
+             └──── disputed ── a third person, or an admin ──► done
+    any of them ── its entry was deleted ──► withdrawn
+
+Each act is one transaction. A label is never overwritten: taking it back keeps the row. While an item waits for its
+second label it counts as its first one says; disputed, it counts as unsure, which a certificate counts as bad.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from evaluation import review_rows as rows
+from evaluation.desk import Desk
+from evaluation.review_rows import VERDICTS, Given, Item
+from service import feedback, ids
+from service.errors import Conflict, InvalidRequest, NotFound, SurehitError
+from service.policy import Policy
+from service.sampling import draw
+from service.storage import lines as line_rows
+from service.storage import lookups as lookup_rows
+from service.storage.database import Transaction
+
+Verdict = Literal["reusable", "not_reusable", "unsure"]
+
+LEASE_MS = 300_000
+GOLD_SHARE = 0.05
+REASONS = (
+    "different_intent",
+    "number",
+    "entity",
+    "negation",
+    "direction",
+    "stale",
+    "personal",
+    "answer_bad",
+    "other",
+)
+REOPENABLE = 10
+_DAY_MS = 86_400_000
+
+
+class Gone(SurehitError):
+    """This item is not there any more: its entry was deleted or its text erased. Nothing was recorded."""
+
+    status, code, title = 410, "gone", "Gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a reviewer sees of an item. No score, no label of anybody, no sign of a known answer."""
+
+    item: Item
+    fresh_response: bytes | None
+    age_ms: int | None
+    lease_until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """What came of a label. `changed` is the item when its outcome (or that it has one) changed."""
+
+    state: str
+    score: float | None
+    already: bool
+    changed: Item | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the labels of an item come to."""
+
+    state: str
+    verdict: str | None
+    reason: str | None
+
+
+async def next_item(desk: Desk, tenant: str, *, line: str, reviewer: str) -> Shown | None:
+    """Lease the next item to a reviewer; None when there is nothing that he could judge.
+
+    He gets what he holds already, then items that others began, then the oldest. A twentieth are gold items, whose
+    answer is known.
+    """
+    now = desk.clock_ms()
+    day = now // _DAY_MS * _DAY_MS
+    done = (await rows.labels_since(desk.db, tenant, line=line, since=day)).get(reviewer, 0)
+    gold = draw(desk.key, "gold", f"{tenant}/{line}/{reviewer}/{day}/{done}") < GOLD_SHARE
+
+    def work(tx: Transaction) -> Item | None:
+        item_id = rows.choose(tx, tenant, line=line, reviewer=reviewer, gold=gold, now=now)
+        item = rows.get(tx, tenant, item_id=item_id) if item_id is not None else None
+        if item is not None:
+            _lease(desk, tx, tenant, item, reviewer, now)
+        return item
+
+    item = await desk.db.write(work)
+    return None if item is None else await _shown(desk, tenant, item, now)
+
+
+async def label(
+    desk: Desk,
+    tenant: str,
+    *,
+    item_id: int,
+    reviewer: str,
+    verdict: Verdict,
+    reason: str | None = None,
+    note: str | None = None,
+) -> Labelled:
+    """Record a verdict. The same one twice counts once.
+
+    A final «not reusable» blocks the pair before this returns. Raises Gone, and Conflict when the reviewer judged the
+    item otherwise before, or when his lease ran out and somebody else judged it; then nothing was recorded.
+    """
+    _check(verdict, reason)
+    now = desk.clock_ms()
+    new = Given(desk.new_id(), item_id, reviewer, verdict, reason, note, False, now)
+    block_id = desk.new_id()
+    policy = await _policy_of(desk, tenant, item_id)
+
+    def work(tx: Transaction) -> Labelled:
+        item, given = _open(tx, tenant, item_id)
+        mine = [g for g in given if g.reviewer == reviewer]
+        judged = [g for g in mine if g.is_verdict]
+        if judged and judged[-1].verdict == verdict:
+            return Labelled(item.state, item.score, already=True)
+        _check_turn(item, given, reviewer, now)
+        for old in mine:
+            if old.verdict in ("skip", "lapsed"):
+                rows.supersede(tx, tenant, label_id=old.id, now=now)
+        rows.add_label(tx, tenant, new)
+        if item.lease_by == reviewer:
+            rows.lease(tx, tenant, item_id=item.id, reviewer=None, until=0)
+        return _settle(desk, tx, tenant, policy, item, [*given, new], new, block_id)
+
+    return await desk.db.write(work, durable=True)
+
+
+async def decide(
+    desk: Desk,
+    tenant: str,
+    *,
+    item_id: int,
+    reviewer: str,
+    verdict: Verdict,
+    reason: str | None = None,
+    note: str | None = None,
+) -> Labelled:
+    """Adjudicate: this verdict is final, whatever the others said. Raises Gone."""
+    _check(verdict, reason)
+    now = desk.clock_ms()
+    new = Given(desk.new_id(), item_id, reviewer, verdict, reason, note, True, now)
+    block_id = desk.new_id()
+    policy = await _policy_of(desk, tenant, item_id)
+
+    def work(tx: Transaction) -> Labelled:
+        item, given = _open(tx, tenant, item_id)
+        rows.add_label(tx, tenant, new)
+        rows.lease(tx, tenant, item_id=item.id, reviewer=None, until=0)
+        return _settle(desk, tx, tenant, policy, item, [*given, new], new, block_id)
+
+    return await desk.db.write(work, durable=True)
+
+
+async def set_aside(
+    desk: Desk,
+    tenant: str,
+    *,
+    item_id: int,
+    reviewer: str,
+    how: Literal["skip", "flag", "release"],
+    note: str | None = None,
+) -> None:
+    """Skip (it goes to others, not back to this reviewer), flag (for an admin; he still judges it) or release."""
+    now = desk.clock_ms()
+    label_id = desk.new_id()
+
+    def work(tx: Transaction) -> None:
+        item, given = _open(tx, tenant, item_id)
+        mine = [g.verdict for g in given if g.reviewer == reviewer]
+        if how != "release" and how not in mine:
+            rows.add_label(
+                tx, tenant, Given(label_id, item_id, reviewer, how, None, note, False, now)
+            )
+        if how != "flag" and item.lease_by == reviewer:
+            rows.lease(tx, tenant, item_id=item.id, reviewer=None, until=0)
+
+    await desk.db.write(work)
+
+
+async def undo(
+    desk: Desk, tenant: str, *, line: str, reviewer: str
+) -> tuple[Shown, Labelled] | None:
+    """Take the reviewer's last label or skip back and lease the item to him again; None when there is none."""
+    return await _take_back(desk, tenant, line=line, reviewer=reviewer, item_id=None)
+
+
+async def reopen(desk: Desk, tenant: str, *, item_id: int, reviewer: str) -> tuple[Shown, Labelled]:
+    """Take back one of the reviewer's last ten labels and lease the item to him again. Raises NotFound, Gone."""
+    policy = await _policy_of(desk, tenant, item_id)
+    if policy is None:
+        raise Gone
+    taken = await _take_back(desk, tenant, line=policy.line, reviewer=reviewer, item_id=item_id)
+    if taken is None:
+        raise NotFound(f"this item is not among the last {REOPENABLE} that {reviewer} judged")
+    return taken
+
+
+async def add_gold(
+    desk: Desk,
+    tenant: str,
+    *,
+    line: str,
+    query: str,
+    entry_query: str,
+    answer: bytes,
+    verdict: Literal["reusable", "not_reusable"],
+    score: float | None = None,
+    fresh: bytes | None = None,
+) -> int:
+    """Put an item with a known answer into the queue; its id. Reviewers cannot tell it from the others."""
+    policy = await desk.policy(tenant, line)
+    now = desk.clock_ms()
+    item_id = desk.new_id()
+    row = {
+        "id": item_id,
+        "tenant_id": tenant,
+        "line": line,
+        "scope": "",
+        "kind": "gold",
+        "created_ms": now,
+        "lookup_id": None,
+        "exact_key": None,
+        "context_hash": None,
+        "entry_id": None,
+        "query": query,
+        "entry_query": entry_query,
+        "entry_response": answer,
+        "response_hash": hashlib.sha256(answer).digest(),
+        "fresh_response": fresh,
+        "score": score,
+        "guard": None,
+        "guard_detail": None,
+        # on a line that serves most items were served; elsewhere none was
+        "was_served": policy.config.mode == "serve" and fresh is None,
+        "threshold": policy.config.threshold,
+        "decision_id": None,
+        "policy_version": policy.config.policy_version,
+        "score_version": "",
+        "streams": "",
+        "certify_probability": 0.0,
+        "inclusion_probability": 0.0,
+        "gold_verdict": verdict,
+        "state": "open",
+        "verdict": None,
+        "reason": None,
+        "done_ms": None,
+        "lease_by": None,
+        "lease_until_ms": 0,
+    }
+    await desk.db.write(lambda tx: lookup_rows.add_items(tx, [row]), durable=True)
+    return item_id
+
+
+def outcome_of(given: Sequence[Given], *, yes_seen_twice: bool) -> Outcome:
+    """What labels come to, in the order in which they were given.
+
+    An adjudication is final. Of three labels the majority decides; three different ones make `unsure`.
+    """
+    verdicts = [g for g in given if g.is_verdict]
+    final = [g for g in verdicts if g.adjudicates]
+    if final:
+        return Outcome("done", final[-1].verdict, _reason(final[-1:], final[-1].verdict))
+    if not verdicts:
+        return Outcome("open", None, None)
+    counted = Counter(g.verdict for g in verdicts).most_common()
+    leader, votes = counted[0]
+    if len(verdicts) == 1:
+        waits = leader == "not_reusable" or (leader == "reusable" and yes_seen_twice)
+        return Outcome("second" if waits else "done", leader, _reason(verdicts, leader))
+    if len(verdicts) == 2 and votes == 1:
+        return Outcome("disputed", "unsure", None)
+    if len(counted) > 1 and counted[1][1] == votes:
+        return Outcome("done", "unsure", None)
+    return Outcome("done", leader, _reason(verdicts, leader))
+
+
+def is_seen_twice(desk_key: bytes, item_id: int, share: float) -> bool:
+    """Whether a «reusable» on this item goes to a second person: fixed by the item, unknown to reviewers."""
+    return draw(desk_key, "second", str(item_id)) < share
+
+
+async def _take_back(
+    desk: Desk, tenant: str, *, line: str, reviewer: str, item_id: int | None
+) -> tuple[Shown, Labelled] | None:
+    now = desk.clock_ms()
+    block_id = desk.new_id()
+    policy = await desk.policy(tenant, line)
+
+    def work(tx: Transaction) -> tuple[Item, Labelled] | None:
+        n = 1 if item_id is None else REOPENABLE
+        latest = rows.latest(
+            tx, tenant, line=line, reviewer=reviewer, n=n, or_skips=item_id is None
+        )
+        chosen = next((g for g in latest if item_id in (None, g.item_id)), None)
+        if chosen is None:
+            return None
+        item, given = _open(tx, tenant, chosen.item_id)
+        rows.supersede(tx, tenant, label_id=chosen.id, now=now)
+        left = [g for g in given if g.id != chosen.id]
+        outcome = _settle(desk, tx, tenant, policy, item, left, None, block_id)
+        _lease(desk, tx, tenant, item, reviewer, now)
+        return item, outcome
+
+    found = await desk.db.write(work, durable=True)
+    if found is None:
+        return None
+    return await _shown(desk, tenant, found[0], now), found[1]
+
+
+def _settle(
+    desk: Desk,
+    tx: Transaction,
+    tenant: str,
+    policy: Policy | None,
+    item: Item,
+    given: Sequence[Given],
+    new: Given | None,
+    block_id: int,
+) -> Labelled:
+    """Write what the labels come to now, and carry out what a final verdict means for serving."""
+    share = policy.config.sampling.second_review_rate if policy else 0.0
+    # known answers go the way that others go, or the review as a whole would not be what is measured
+    found = outcome_of(given, yes_seen_twice=is_seen_twice(desk.key, item.id, share))
+    was_done = item.state == "done"
+    is_done = found.state == "done"
+    if item.kind == "gold" and was_done and new is not None:
+        return Labelled(
+            "done", item.score, already=False
+        )  # one more person on a finished gold item
+    done_ms = (item.done_ms if was_done else desk.clock_ms()) if is_done else None
+    rows.settle(
+        tx,
+        tenant,
+        item_id=item.id,
+        state=found.state,
+        verdict=found.verdict,
+        reason=found.reason,
+        done_ms=done_ms,
+    )
+    was_final = item.verdict if was_done else None
+    is_final = found.verdict if is_done else None
+    if was_final == is_final:
+        return Labelled(found.state, item.score, already=False)
+    if item.kind == "sampled":
+        _carry_out(tx, tenant, item, was_final, is_final, new, block_id, desk.clock_ms())
+    return Labelled(found.state, item.score, already=False, changed=item)
+
+
+def _carry_out(
+    tx: Transaction,
+    tenant: str,
+    item: Item,
+    before: str | None,
+    after: str | None,
+    new: Given | None,
+    block_id: int,
+    now: int,
+) -> None:
+    if before == "not_reusable" and rows.unblock(tx, tenant, item):
+        line_rows.bump(tx, tenant, line=item.line)
+    if after == "not_reusable" and item.context_hash is not None:
+        pair = feedback.Pair(
+            item.line,
+            item.scope,
+            item.query,
+            item.context_hash,
+            item.entry_id,
+            item.entry_query,
+            item.response_hash,
+            item.score,
+        )
+        by = new.reviewer if new else ""
+        feedback.block(tx, tenant, pair, block_id=block_id, source="review", by=by, now=now)
+    if after == "reusable" and item.entry_id is not None:
+        rows.end_quarantine(tx, tenant, item)
+
+
+def _open(tx: Transaction, tenant: str, item_id: int) -> tuple[Item, list[Given]]:
+    item = rows.get(tx, tenant, item_id=item_id)
+    if item is None or item.state == "withdrawn" or item.kind == "imported":
+        raise Gone
+    return item, rows.given(tx, tenant, item_id=item_id)
+
+
+def _check_turn(item: Item, given: Sequence[Given], reviewer: str, now: int) -> None:
+    """Refuse a label that would tread on another's; independent labels are always kept, side by side."""
+    mine = [g for g in given if g.reviewer == reviewer]
+    if any(g.is_verdict for g in mine):
+        raise Conflict("you judged this item otherwise before; reopen it to change your verdict")
+    lapsed = [g.at_ms for g in mine if g.verdict == "lapsed"]
+    others = [g for g in given if g.is_verdict and g.reviewer != reviewer]
+    if item.lease_by == reviewer and item.lease_until_ms <= now:
+        lapsed.append(item.lease_until_ms)
+    if lapsed and any(g.at_ms >= lapsed[-1] for g in others):
+        raise Conflict("your lease ran out and somebody else judged this item; nothing was changed")
+    is_late = item.done_ms is not None and now - item.done_ms > LEASE_MS
+    if item.state == "done" and item.kind != "gold" and is_late:
+        raise Conflict("this item is finished; nothing was changed")
+
+
+def _lease(desk: Desk, tx: Transaction, tenant: str, item: Item, reviewer: str, now: int) -> None:
+    """Give the item to a reviewer; whoever held it before and did not judge it is noted, to be told later."""
+    if item.lease_by is not None and item.lease_by != reviewer:
+        lapsed = Given(desk.new_id(), item.id, item.lease_by, "lapsed", None, None, False, now)
+        rows.add_label(tx, tenant, lapsed)
+    for old in rows.given(tx, tenant, item_id=item.id):
+        if old.reviewer == reviewer and old.verdict == "lapsed":
+            rows.supersede(tx, tenant, label_id=old.id, now=now)
+    rows.lease(tx, tenant, item_id=item.id, reviewer=reviewer, until=now + LEASE_MS)
+
+
+async def _shown(desk: Desk, tenant: str, item: Item, now: int) -> Shown:
+    fresh = item.fresh_response or await rows.fresh_answer(desk.db, tenant, item)
+    age_ms = await rows.entry_age_ms(desk.db, tenant, item)
+    if item.kind == "gold":
+        # something must stand there, or its absence would tell
+        age_ms = int(60_000 + draw(desk.key, "age", str(item.id)) * _DAY_MS)
+    return Shown(item, fresh, age_ms, now + LEASE_MS)
+
+
+async def _policy_of(desk: Desk, tenant: str, item_id: int) -> Policy | None:
+    """The line of an item; None when there is no such item."""
+    line = await rows.line_of(desk.db, tenant, item_id=item_id)
+    return None if line is None else await desk.policy(tenant, line)
+
+
+def _reason(given: Sequence[Given], verdict: str) -> str | None:
+    """Of those who gave the verdict; «answer bad» only when all of them said so."""
+    reasons = [g.reason for g in given if g.verdict == verdict and g.reason is not None]
+    if not reasons:
+        return None
+    other = [r for r in reasons if r != "answer_bad"]
+    return other[0] if other else reasons[0]
+
+
+def _check(verdict: str, reason: str | None) -> None:
+    if verdict not in VERDICTS:
+        raise InvalidRequest.field("verdict", f"must be one of {', '.join(VERDICTS)}")
+    if reason is not None and reason not in REASONS:
+        raise InvalidRequest.field("reason", f"must be one of {', '.join(REASONS)}")
+
+
+def public_id(item_id: int) -> str:
+    """How an item is called outside."""
+    return ids.encode("itm", item_id)

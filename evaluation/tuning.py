@@ -1,0 +1,323 @@
+"""Tuning a line: from its evidence to a decision, or to the number of labels that are missing.
+
+Every run is a look at labels and is kept: the next one at a grown body of the same labels is tested more strictly
+(`evaluation.threshold.error_of_look`); at the very same labels, target and confidence it is the same look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import orjson
+
+from evaluation import decision_rows, line_status, publish, records, review_rows, watch
+from evaluation.certificate import Certificate
+from evaluation.curve import Curve
+from evaluation.decision_rows import Decided, Run
+from evaluation.desk import Desk
+from evaluation.monitor import CAUTION_AT
+from evaluation.records import WINDOW_S, Evidence
+from evaluation.threshold import (
+    GoldTraps,
+    NotEnoughEvidence,
+    Outcome,
+    Recommendation,
+    recommend,
+)
+from service.errors import InvalidRequest
+from service.policy import Policy
+from service.storage import lines as line_rows
+from service.storage.database import Transaction
+
+GOLD_TRAPS_NEEDED = 50
+"""Fewer bound the reviewers' misses so loosely that hardly anything passes; then they are taken at their word."""
+
+Tell = Callable[[str], None]
+Answer = Literal["certified", "missing", "unreachable"]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a run came to. `report` holds everything, as JSON data."""
+
+    line: str
+    answer: Answer
+    decision: Decided | None
+    applied: bool
+    report: dict[str, Any]
+
+    @property
+    def labels_missing(self) -> int | None:
+        """About how many more labels are needed; None when certified or when no number would do."""
+        return self.report.get("labels_missing")
+
+    def sentence(self) -> str:
+        """One line for a person."""
+        r = self.report
+        if self.answer == "certified":
+            c = r["certificate"]
+            return (
+                f"{self.line}: certified at {c['threshold']:.3f}: at most {r['target']:.1%} of the hits false "
+                f"({r['confidence']:.0%} confidence), {c['hit_rate']:.1%} of lookups hit; "
+                f"{c['labels']} labels, {c['false_hits']} false hits, {c['unsure']} unsure; "
+                f"{'in force' if self.applied else 'not applied'}"
+            )
+        if self.answer == "unreachable":
+            return (
+                f"{self.line}: {r['target']:.1%} cannot be met: the least false-hit rate is about "
+                f"{r['lowest_rate']:.1%}, at {r['at_threshold']:.3f}; more labels do not help, use the exact tier "
+                "alone, or a better model or guards"
+            )
+        return (
+            f"{self.line}: about {r['labels_missing']} more labels needed for {r['target']:.1%} "
+            f"({r['labels']} so far, {r['waiting']} items wait); the threshold in use stays"
+        )
+
+
+async def tune(
+    desk: Desk,
+    tenant: str,
+    *,
+    line: str,
+    target: float | None = None,
+    confidence: float | None = None,
+    apply: bool = False,
+    by: str,
+    reason: str = "",
+    window_s: float = WINDOW_S,
+    tell: Tell = lambda text: None,
+) -> Tuned:
+    """Look at a line's labels once; a certified threshold becomes a decision, and with `apply` goes into force.
+
+    Raises NotFound, InvalidRequest, Void, Unavailable.
+    """
+    policy = await desk.policy(tenant, line)
+    target = policy.config.target_false_hit_rate if target is None else target
+    confidence = policy.config.confidence if confidence is None else confidence
+    _check_levels(target, confidence)
+    score_version = await desk.score_version(policy)
+    tell(f"{line}: reading lookups and labels")
+    found = await records.evidence(desk, policy, score_version=score_version, window_s=window_s)
+    look = await _look(desk, policy, found, score_version, target, confidence)
+    monitor = await watch.state_of(desk, policy)
+    gold = await gold_traps(desk, tenant, line=line)
+    tell(f"{line}: testing {len(found.labels)} labels of {len(found.lookups)} lookups")
+    outcome = recommend(
+        found.labels,
+        found.lookups,
+        target_level=target,
+        floor=found.floor,
+        confidence=confidence,
+        look=look,
+        gold=gold if gold is not None and gold.shown >= GOLD_TRAPS_NEEDED else None,
+        cautious=monitor is not None and monitor.e >= CAUTION_AT,
+    )
+    report = report_of(line, outcome, found, look=look, target=target, confidence=confidence)
+    report |= {
+        "score_version": score_version,
+        "policy_version": policy.config.policy_version,
+        "gold": None if gold is None else asdict(gold),
+        "gold_is_used": gold is not None and gold.shown >= GOLD_TRAPS_NEEDED,
+        "threshold_in_use": policy.config.threshold,
+    }
+    decision = await _record(desk, policy, outcome, found, report, by=by)
+    if decision is not None and apply:
+        await publish.apply(
+            desk, tenant, line=line, decision_id=decision.id, by=by, reason=reason or "tuned"
+        )
+    return Tuned(line, report["answer"], decision, decision is not None and apply, report)
+
+
+async def lines_to_tune(desk: Desk, tenant: str) -> list[str]:
+    """Lines whose candidates are looked up and sampled."""
+    found = []
+    for row in await line_rows.list_all(desk.db, tenant):
+        policy = await desk.policy(tenant, row[0])
+        if policy.config.mode in ("shadow", "serve"):
+            found.append(policy.line)
+    return found
+
+
+async def gold_traps(desk: Desk, tenant: str, *, line: str) -> GoldTraps | None:
+    """Known false hits that went through the whole review, and how many came out «reusable»."""
+    finished = await review_rows.finished_gold(desk.db, tenant, line=line)
+    verdicts = [verdict for known, verdict in finished if known == "not_reusable"]
+    if not verdicts:
+        return None
+    return GoldTraps(shown=len(verdicts), missed=sum(v == "reusable" for v in verdicts))
+
+
+def report_of(
+    line: str,
+    outcome: Outcome,
+    found: Evidence,
+    *,
+    look: int,
+    target: float,
+    confidence: float,
+) -> dict[str, Any]:
+    """A run as JSON data."""
+    report: dict[str, Any] = {
+        "line": line,
+        "target": target,
+        "confidence": confidence,
+        "look": look,
+        "labels": int((found.labels.score >= found.floor).sum()),
+        "lookups": len(found.lookups),
+        "windows": found.windows,
+        "waiting": found.waiting,
+        "since_ms": found.since_ms,
+        "until_ms": found.until_ms,
+        "floor": found.floor,
+        "curve": curve_as_dict(outcome.curve),
+    }
+    if isinstance(outcome, Recommendation):
+        return report | {
+            "answer": "certified",
+            "certified": True,
+            "threshold": outcome.threshold,
+            "certificate": _certificate_as_dict(outcome.certificate),
+            "cross_check": outcome.cross_check,
+        }
+    if isinstance(outcome, NotEnoughEvidence):
+        return report | {
+            "answer": "missing",
+            "certified": False,
+            "reason": outcome.reason,
+            "labels_missing": outcome.labels_missing,
+            "labels_needed": outcome.labels_needed,
+        }
+    return report | {
+        "answer": "unreachable",
+        "certified": False,
+        "reason": "target_unreachable",
+        "labels_missing": None,
+        "lowest_rate": outcome.lowest_rate,
+        "at_threshold": outcome.at_threshold,
+    }
+
+
+def curve_as_dict(curve: Curve) -> dict[str, Any]:
+    """A curve as lists, one value per threshold."""
+    values: dict[str, Any] = {}
+    for name, value in asdict(curve).items():
+        values[name] = value.tolist() if isinstance(value, np.ndarray) else value
+    values["is_thin"] = curve.is_thin.tolist()
+    return values
+
+
+async def _look(
+    desk: Desk,
+    policy: Policy,
+    found: Evidence,
+    score_version: str,
+    target: float,
+    confidence: float,
+) -> int:
+    """Which look this is: one more than the earlier ones that share labels, or the same as an equal one."""
+    look = 1
+    for run in await decision_rows.runs(desk.db, policy.tenant, line=policy.line):
+        is_same_version = (run.score_version, run.policy_version) == (
+            score_version,
+            policy.config.policy_version,
+        )
+        if not is_same_version or run.until_ms <= found.since_ms:
+            continue
+        asked = (run.target_false_hit_rate, run.confidence)
+        if run.labels_hash == found.labels_hash and asked == (target, confidence):
+            return run.look
+        look = max(look, run.look + 1)
+    return look
+
+
+async def _record(
+    desk: Desk,
+    policy: Policy,
+    outcome: Outcome,
+    found: Evidence,
+    report: dict[str, Any],
+    *,
+    by: str,
+) -> Decided | None:
+    """Keep the look, and the decision if there is one: with the same evidence it is the one made before."""
+    now = desk.clock_ms()
+    decision: Decided | None = None
+    is_new = False
+    if isinstance(outcome, Recommendation):
+        decision = await _made_before(desk, policy, found, report)
+        is_new = decision is None
+    if isinstance(outcome, Recommendation) and decision is None:
+        decision = Decided(
+            id=desk.new_id(),
+            line=policy.line,
+            created_ms=now,
+            by=by,
+            threshold=outcome.threshold,
+            target_false_hit_rate=report["target"],
+            confidence=report["confidence"],
+            score_version=report["score_version"],
+            policy_version=report["policy_version"],
+            evidence_json=orjson.dumps(
+                report
+                | {
+                    "labels_hash": found.labels_hash.hex(),
+                    "scores": line_status.sketch(found.lookups.score),
+                }
+            ).decode(),
+        )
+    run = Run(
+        id=desk.new_id(),
+        line=policy.line,
+        at_ms=now,
+        by=by,
+        score_version=report["score_version"],
+        policy_version=report["policy_version"],
+        since_ms=found.since_ms,
+        until_ms=found.until_ms,
+        target_false_hit_rate=report["target"],
+        confidence=report["confidence"],
+        look=report["look"],
+        labels_hash=found.labels_hash,
+        outcome=report["answer"],
+        decision_id=None if decision is None else decision.id,
+        report_json=orjson.dumps({k: v for k, v in report.items() if k != "curve"}).decode(),
+    )
+
+    def work(tx: Transaction) -> None:
+        if decision is not None and is_new:
+            decision_rows.add(tx, policy.tenant, decision)
+        decision_rows.add_run(tx, policy.tenant, run)
+
+    await desk.db.write(work, durable=True)
+    return decision
+
+
+async def _made_before(
+    desk: Desk, policy: Policy, found: Evidence, report: dict[str, Any]
+) -> Decided | None:
+    for run in await decision_rows.runs(desk.db, policy.tenant, line=policy.line):
+        asked = (run.target_false_hit_rate, run.confidence, run.look)
+        if (
+            run.decision_id is not None
+            and run.labels_hash == found.labels_hash
+            and run.score_version == report["score_version"]
+            and asked == (report["target"], report["confidence"], report["look"])
+        ):
+            made = await decision_rows.get(desk.db, policy.tenant, decision_id=run.decision_id)
+            if made is not None and made.threshold == report["threshold"]:
+                return made
+    return None
+
+
+def _certificate_as_dict(certificate: Certificate) -> dict[str, Any]:
+    return asdict(certificate)
+
+
+def _check_levels(target: float, confidence: float) -> None:
+    if not 0.0 < target <= 0.5:
+        raise InvalidRequest.field("target", "must be over 0 and at most 0.5 (a share of hits)")
+    if not 0.5 <= confidence < 1.0:
+        raise InvalidRequest.field("confidence", "must be at least 0.5 and under 1")

@@ -3,7 +3,7 @@
 from collections import Counter
 from fractions import Fraction
 
-from service.guards.alignment import Alignment
+from service.guards.alignment import TEMPLATE, Alignment
 from service.guards.quantity import Quantity
 from service.guards.refusal import Refusal
 
@@ -16,6 +16,8 @@ def number(pair: Alignment) -> Refusal | None:
     hard_left = [amount for amount in left if not amount.soft]
     hard_right = [amount for amount in right if not amount.soft]
     if not hard_left and not hard_right and not (left and right):
+        return None
+    if pair.likeness < TEMPLATE and (not left or not right) and all(_aside(x) for x in left + right):
         return None
     if {amount.raw for amount in hard_left + hard_right} == {1} and (not left or not right):
         return None  # "one" beside no number
@@ -86,6 +88,11 @@ def _without(
         else:
             kept.append(amount)
     return kept
+
+
+def _aside(amount: Quantity) -> bool:
+    """A small bare count as in "these two", which a rewording may drop."""
+    return not amount.unit and amount.raw <= 3
 
 
 def _raw(amounts: list[Quantity]) -> Counter[Fraction]:

@@ -15,9 +15,11 @@ from service.guards.lexicon import english as en
 from service.guards.lexicon.choices import choices
 from service.guards.marks import MarkReader, Marks
 from service.guards.quantity import CURRENCIES, Quantity
-from service.guards.text import Token, looks_like_code, normalise, script, spell_out, tokens
+from service.guards.source import Source, is_source, read_source
+from service.guards.text import Token, normalise, script, spell_out, tokens
 
 _SENTENCE_END = frozenset('.?!:;"。？！：；“”\n(（)）')
+_CLAUSE_ENDS = frozenset(",，.。!！?？;；")
 _STOPS = frozenset(".?!;。？！；\n")
 _CODE_KINDS = frozenset({"code", "url", "email", "path", "flag", "ident", "other"})
 _ROLES = {
@@ -55,7 +57,7 @@ class Analysis:
 
     text: str
     script: str
-    is_code: bool
+    source: Source | None
     units: tuple[Unit, ...]
     quantities: tuple[Quantity, ...]
     dates: tuple[str, ...]
@@ -104,8 +106,8 @@ def analyse(text: str) -> Analysis:
     """Read one text. Pure; the last few thousand readings are kept."""
     flat = normalise(text)
     writing = script(flat)
-    is_code = looks_like_code(flat)
-    plain = flat if is_code else _plain(flat, writing)
+    source = read_source(flat) if is_source(flat) else None
+    plain = _plain(source.prose if source else flat, writing)
     cut = [
         piece
         for token in tokens(plain)
@@ -116,13 +118,16 @@ def analyse(text: str) -> Analysis:
     stream = found.rest
     at = 0
     while at < len(stream):
+        if stream[at].kind == "sym" and reader.denied and stream[at].text in _CLAUSE_ENDS:
+            reader.denials.append(max(0, len(reader.units) - 1))
+            reader.denied = False
         if stream[at].kind == "sym" and stream[at].text in _STOPS:
             reader.sentences.append(len(reader.units))
         at += _read(reader, stream, at)
     return Analysis(
         text=flat,
         script=writing,
-        is_code=is_code,
+        source=source,
         units=tuple(reader.units),
         quantities=tuple(found.quantities),
         dates=tuple(sorted(found.dates)),
@@ -290,11 +295,9 @@ def _read_word(reader: _Reader, stream: list[Token], at: int) -> int:
         reader.add(CURRENCIES[key], "choice", token.text)
     elif key in choices() or lemma in choices():
         reader.add(choices().get(key, choices().get(lemma, ("", "")))[1], "choice", token.text)
-    elif named and key not in en.FUNCTION:
+    elif named and key not in en.FUNCTION and lemma not in en.LIGHT:
         reader.add(key, "name", token.text)
-    elif key in en.FUNCTION:
-        pass
-    elif lemma in en.FUNCTION and not words.groups().get(lemma):
+    elif key in en.FUNCTION or (lemma in en.FUNCTION and not words.groups().get(lemma)):
         pass
     else:
         reader.degree = reader.degree or degree
@@ -350,7 +353,7 @@ def _read_han(reader: _Reader, stream: list[Token], at: int) -> None:
         pass
     else:
         kind = (
-            "light" if key in zh.LIGHT else "word" if len(key) > 1 or key in han.groups() else "han"
+            "light" if key in zh.LIGHT else "word" if len(key) > 1 or key in han.groups() or key in han.opposite_words() else "han"
         )
         reader.add(key, kind, key)
 

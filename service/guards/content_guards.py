@@ -1,7 +1,7 @@
 """Guards on content: names, choices, code, language, and what one text has and the other lacks."""
 
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from service.guards import words
 from service.guards.alignment import TEMPLATE, Alignment, turning_words, weight
@@ -26,6 +26,8 @@ def language(pair: Alignment) -> Refusal | None:
 
 def code(pair: Alignment) -> Refusal | None:
     """Refuse where code, identifiers, paths, addresses or operators differ."""
+    if pair.a.source or pair.b.source:
+        return _source(pair)
     left, right = Counter(pair.a.code), Counter(pair.b.code)
     only_left, only_right = sorted((left - right).elements()), sorted((right - left).elements())
     operators_left = sorted(u.key for u in pair.only_a("op"))
@@ -36,6 +38,19 @@ def code(pair: Alignment) -> Refusal | None:
         return Refusal(
             "code", f"{' '.join(show_left) or 'none'} vs {' '.join(show_right) or 'none'}"[:200]
         )
+    return None
+
+
+def _source(pair: Alignment) -> Refusal | None:
+    """Refuse where source text differs: one side only, another language, other tokens or depth."""
+    left, right = pair.a.source, pair.b.source
+    if left is None or right is None:
+        return Refusal("code", "source text on one side only")
+    if left.language != right.language:
+        return Refusal("code", f"{left.language or 'unknown'} vs {right.language or 'unknown'}")
+    for mine, yours in zip_longest(left.tokens, right.tokens, fillvalue="none"):
+        if mine != yours:
+            return Refusal("code", f"{mine} vs {yours}"[:200])
     return None
 
 
@@ -74,7 +89,7 @@ def slot(pair: Alignment) -> Refusal | None:
     """Refuse where one wording is used twice with other content in one place."""
     if pair.likeness < TEMPLATE:
         return None
-    left, right = _own(pair.only_a()), _own(pair.only_b())
+    left, right = _content(pair.only_a()), _content(pair.only_b())
     if not left and not right:
         return None
     left, right = left or pair.only_a("light"), right or pair.only_b("light")
@@ -107,6 +122,10 @@ def _own_sentence(text: Analysis, places: set[int]) -> float:
         if end > start and all(place in places for place in range(start, end)):
             heaviest = max(heaviest, weight(_own(list(text.units[start:end]))))
     return heaviest
+
+
+def _content(units: list[Unit]) -> list[Unit]:
+    return [unit for unit in units if unit.kind not in ("num", "op", "light")]
 
 
 def _own(units: list[Unit]) -> list[Unit]:

@@ -79,20 +79,24 @@ def _swapped(pair: Alignment) -> str:
         return ""
     if len(pair.pairs) > _LONGEST_ORDER or len(pair.left_a) + len(pair.left_b) > 3:
         return ""
-    places = [
-        (i, j)
-        for i, j in pair.pairs
-        if not (units_a[i].role and units_a[i].role == units_b[j].role)
-    ]
-    for x in range(len(places)):
-        for z in range(x + 2, len(places)):
-            if places[x][1] < places[z][1]:
-                continue
-            for y in range(x + 1, z):
-                if places[z][1] < places[y][1] < places[x][1]:
-                    first, last = units_a[places[x][0]].text, units_a[places[z][0]].text
-                    return f"{first} … {last} vs {last} … {first}"
+    blocks = _blocks(pair)
+    for x, y, z in zip(blocks, blocks[1:], blocks[2:], strict=False):
+        if z[1] + z[2] == y[1] and y[1] + y[2] == x[1]:
+            first, last = units_a[x[0]].text, units_a[z[0]].text
+            return f"{first} … {last} vs {last} … {first}"
     return ""
+
+
+def _blocks(pair: Alignment) -> list[tuple[int, int, int]]:
+    """Runs of matched units that stay together: (rank in a, rank in b, length), in order of a."""
+    rank = {j: place for place, j in enumerate(sorted(j for _, j in pair.pairs))}
+    blocks: list[tuple[int, int, int]] = []
+    for i, j in pair.pairs:
+        if blocks and rank[j] == blocks[-1][1] + blocks[-1][2]:
+            blocks[-1] = (blocks[-1][0], blocks[-1][1], blocks[-1][2] + 1)
+        else:
+            blocks.append((i, rank[j], 1))
+    return blocks
 
 
 def _roles_swapped(pair: Alignment) -> str:
@@ -104,11 +108,28 @@ def _roles_swapped(pair: Alignment) -> str:
             crossed.append(f"{mine.role} {mine.text} vs {yours.role} {yours.text}")
     if len(crossed) > 1:
         return crossed[0]
-    matched_a = {pair.a.units[i].key for i, _ in pair.pairs}
+    all_a, all_b = _joined(pair.a.units), _joined(pair.b.units)
     for role in ("to", "than", "from"):
-        theirs_a = {u.key for u in pair.a.units if u.role == role and u.kind != "num"}
-        theirs_b = {u.key for u in pair.b.units if u.role == role and u.kind != "num"}
-        only_a, only_b = (theirs_a - theirs_b) & matched_a, (theirs_b - theirs_a) & matched_a
+        theirs_a, theirs_b = _holders(pair.a.units, role), _holders(pair.b.units, role)
+        only_a = {run for run in theirs_a - theirs_b if f" {run} " in all_b}
+        only_b = {run for run in theirs_b - theirs_a if f" {run} " in all_a}
         if only_a and only_b:
             return f"{role} {min(only_a)} vs {role} {min(only_b)}"
     return ""
+
+
+def _joined(units: tuple[Unit, ...]) -> str:
+    return f" {' '.join(unit.key for unit in units)} "
+
+
+def _holders(units: tuple[Unit, ...], role: str) -> set[str]:
+    """What stands in a role: one unit, or the run of single characters that makes a Chinese name."""
+    runs = set()
+    for at, unit in enumerate(units):
+        if unit.role != role or unit.kind == "num":
+            continue
+        end = at + 1
+        while unit.kind == "han" and end < len(units) and units[end].kind == "han" and not units[end].role:
+            end += 1
+        runs.add(" ".join(part.key for part in units[at:end]))
+    return runs

@@ -74,8 +74,16 @@ def _plain(number: object) -> str:
     return str(value.numerator) if value.denominator == 1 else str(float(value))
 
 
+_CHAT = re.compile(
+    r"(?:^|(?<=[，。！,.!]))\s*(?:你好|您好|好的?|好吧|嗯+|哦|噢|收到|明白了?|谢谢|多谢|不错|可以|成|行|知道了|我知道了|记下了|太好了|很好"
+    r"|不用了|没事|没关系|麻烦了|打扰了|对了|是的|好呀|好啊|嗨|哈喽)[啊呀呢吧的了]*\s*[，。！,.!]"
+)
+_LAST_PARTICLE = re.compile(r"没(?:有)?\s*(?=[？?]?$)")
+
+
 def ask_forms(text: str) -> str:
     """Turn A-not-A questions into plain ones and "登录不了" into a negated verb."""
+    text = _LAST_PARTICLE.sub("吗", _CHAT.sub("", _CHAT.sub("", text)))
     text = _NO_HAVE.sub(
         lambda match: {"有": "有", "是": "", "会": "会"}.get(match.group()[0], "可以"), text
     )
@@ -118,6 +126,12 @@ def opposites() -> frozenset[tuple[str, str]]:
         tuple(pair.split()) for pair in zh.OPPOSITES.replace("\n", "|").split("|") if pair.strip()
     ]
     return frozenset(pairs) | frozenset((right, left) for left, right in pairs)  # type: ignore[arg-type, misc] # pairs have two words
+
+
+@cache
+def opposite_words() -> frozenset[str]:
+    """Words that stand in a pair of opposites."""
+    return frozenset(word for pair in opposites() for word in pair)
 
 
 @cache

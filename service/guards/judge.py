@@ -41,6 +41,8 @@ _GUARDS: dict[str, tuple[str, _Guard]] = {
 GUARDS: dict[str, str] = {name: description for name, (description, _) in _GUARDS.items()}
 """Every guard that can be switched, with a sentence on what it refuses, in the order they are asked."""
 ALL = frozenset(GUARDS)
+_FOR_SOURCE = frozenset({"code", "number", "negation", "antonym", "quantifier"})
+"""Guards that judge two source texts: the code must be equal, comments may be reworded."""
 
 
 def judge(a: str, b: str, *, enabled: frozenset[str] = ALL) -> Refusal | None:
@@ -57,7 +59,7 @@ def judge_all(
         return []
     try:
         return compare(analyse(a), analyse(b), enabled=enabled, first=first)
-    except Exception as error:  # noqa: BLE001 - whatever breaks a guard must not turn into a hit
+    except Exception as error:
         return [Refusal("error", type(error).__name__)]
 
 
@@ -66,6 +68,8 @@ def compare(
 ) -> list[Refusal]:
     """`judge_all` for two texts that were read already."""
     pair = align(a, b)
+    if a.source and b.source:
+        enabled = enabled & _FOR_SOURCE
     refusals = []
     for name, (_, guard) in _GUARDS.items():
         if name not in enabled:

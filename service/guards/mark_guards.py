@@ -4,8 +4,9 @@ from service.guards.alignment import TEMPLATE, Alignment
 from service.guards.flip_guards import turns
 from service.guards.refusal import Refusal
 
-_BINDING = frozenset({"only", "except", "atleast", "atmost", "including", "lessthan", "morethan"})
+_BINDING = frozenset({"only", "except", "atleast", "atmost", "including", "lessthan", "morethan", "rarely"})
 _GROUPS = frozenset({"all", "some", "any", "one", "most", "both", "few", "many", "only"})
+_FREQUENCY = frozenset({"always", "often", "rarely", "sometimes"})
 _HARMLESS_STATES = frozenset(
     {"this week", "this month", "this year", "until", "since", "ago", "later", "just"}
 )
@@ -24,8 +25,10 @@ def quantifier(pair: Alignment) -> Refusal | None:
     if not only_left and not only_right:
         return None
     turned = turns(pair)
-    clash = (only_left | only_right) & _BINDING or (only_left & _GROUPS and only_right & _GROUPS)
-    if {*only_left, *only_right} == {"all", "any"} or turned and not (only_left and only_right):
+    clash = (only_left | only_right) & _BINDING or (only_left & _GROUPS and only_right & _GROUPS) or (
+        only_left & _FREQUENCY and only_right & _FREQUENCY
+    )
+    if {*only_left, *only_right} == {"all", "any"} or (turned and not (only_left and only_right)):
         clash = set()
     if clash:
         return Refusal("quantifier", f"{_show(only_left)} vs {_show(only_right)}")

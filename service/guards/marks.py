@@ -6,6 +6,7 @@ from typing import NamedTuple
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
 from service.guards.text import Token
+from service.guards.words import inflection, is_graded
 
 _QUANTIFIERS = {
     **dict.fromkeys(en.UNIVERSAL, "all"),
@@ -14,6 +15,8 @@ _QUANTIFIERS = {
     "except": "except", "excluding": "except", "including": "including", "most": "most", "both": "both",
     "single": "one", "minimum": "atleast", "maximum": "atmost", "always": "always", "sometimes": "sometimes",
     "morethan": "morethan", "lessthan": "lessthan", "multiple": "many", "many": "many", "few": "few",
+    "often": "often", "frequently": "often", "rarely": "rarely", "seldom": "rarely", "hardly": "rarely",
+    "barely": "rarely", "scarcely": "rarely",
 }  # fmt: skip
 _MODALS = {
     "must": "must", "mandatory": "must", "required": "must", "obliged": "must", "obligatory": "must",
@@ -95,11 +98,11 @@ class MarkReader:
         if key in en.STATES and not (key == "second" and after in ("", "s")):
             self.states.add(en.STATES[key])
             return True
-        if key == "most" and after and after not in ("of", "people", "users"):
+        if key == "most" and after and is_graded(inflection(after).lemma):
             return False
         if key in _QUANTIFIERS:
             self.quantifiers.add(_QUANTIFIERS[key])
-            return key not in ("minimum", "maximum")
+            return key not in ("minimum", "maximum", "many", "few")
         return False
 
     def chinese(self, key: str, stream: list[Token], at: int) -> None:

@@ -34,11 +34,11 @@ _PATTERNS = {
     "num": r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?",
     "word": r"[A-Za-z\u00c0-\u024f]+(?:['\-][A-Za-z\u00c0-\u024f]+)*",
     "han": r"[\u3400-\u9fff\uf900-\ufaff〇]+",
-    "other": r"[^\W\d_]+",
+    "other": r"(?u:[^\W\d_]+)",
     "op": r"===|!==|\*\*|//|==|!=|<=|>=|=>|->|\+=|-=|\*=|/=|\+\+|&&|\|\||<<|>>|[-+*/%^=<>×÷]",
-    "sym": r"[$€£¥₹°]\s?[CF]?\b|[^\s\w]",
+    "sym": r"°\s?[CF]?\b|(?u:[^\s\w])",
 }
-_TOKEN = re.compile("|".join(f"(?P<{kind}>{rule})" for kind, rule in _PATTERNS.items()), re.S)
+_TOKEN = re.compile("|".join(f"(?P<{kind}>{rule})" for kind, rule in _PATTERNS.items()), re.S | re.A)
 _SPACES = re.compile(r"[ \t\u3000]+")
 _QUOTES = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "`": "`", "–": "-", "—": "-", "−": "-"}
@@ -66,9 +66,6 @@ _CONTRACTIONS = [
         (r"\bpls\b|\bplz\b", "please"),
     )
 ]  # fmt: skip
-_CODE_FENCE = re.compile(
-    r"```|^\s*(?:def|class|function|func|import|package|const|let|var|public)\b", re.M
-)
 
 
 def normalise(text: str) -> str:
@@ -90,11 +87,6 @@ def tokens(text: str) -> list[Token]:
         Token(match.lastgroup or "sym", match.group(), match.group().lower(), match.start())
         for match in _TOKEN.finditer(text)
     ]
-
-
-def looks_like_code(text: str) -> bool:
-    """Whether the text holds a code block or starts lines as source files do."""
-    return "\n" in text and _CODE_FENCE.search(text) is not None
 
 
 def script(text: str) -> str:

@@ -16,9 +16,9 @@ FUNCTION = frozenset(
     ever again need needed needs want wants wanted like would-be able allowed permitted
     required supposed tell know show give find see look wonder wondering explain say ask help
     want try trying use using used something anything thing things way ways some s t re ve ll d m
-    up out off down each every all any both such much many lot more most less least other another
+    up out off down each every all any both such lot more most less least other another
     myself yourself themselves own type kind sort etc e.g i.e happen happens happened
-    available currently olly uh um hmm erm plus vs versus describe list define keep exist come came take takes taken place start question answer info
+    currently olly uh um hmm erm plus vs versus describe list define keep exist come came take takes taken place start question answer info
     information detail details put howlong howmany howmuch howoften howfar howold totally completely
     entirely absolutely hiya cheers sorry bother alexa someone's one's""".split()
 ) - frozenset({"define", "start", "work"})
@@ -49,7 +49,7 @@ LIGHT = frozenset(
     contain include exist consider recommend suggest provide offer supply deserve long
     around close called named titled
     become seem appear keep continue actual real really together somewhere anywhere today
-    version kind form format standard same possible under over above below across through along
+    version kind form format standard same possible available certain much many little few check pc under over above below across through along
     beside inside outside like other instead""".split()
 )
 
@@ -201,6 +201,9 @@ boss manager supervisor
 rent lease hire
 reserve book reservation booking
 table
+music song songs tune tunes
+playing showing play show screen air premiere
+start turn_on activate
 meal dish
 drink beverage
 ill sick unwell
@@ -473,6 +476,8 @@ PHRASES = {
     "at all": "",
     "carry out": "perform",
     "find out": "",
+    "pull up": "show",
+    "bring up": "show",
     "all of": "all",
     "each of": "each",
     "every one of": "every",
@@ -612,7 +617,7 @@ brighter dim | lighten dim | day night | am pm | summer winter | spring autumn |
 boy girl | father mother | brother sister | husband wife | son daughter | uncle aunt | king queen
 always never | everything nothing | mandatory optional | mandatory omit | required optional | compulsory optional
 manual automatic | manually automatically | permanent temporary | permanently temporarily | online offline
-active inactive | same different | more less | most least | most fewest | many few | better worse
+active inactive | same different | more less | most least | most fewest | many few | much little | better worse
 stronger weaker | higher lower | remember forget | agree disagree | appear disappear | mature immature
 lossy lossless | sync async | synchronous asynchronous | symmetric asymmetric | static dynamic | serial parallel
 horizontal vertical | row column | latitude longitude | even odd | prime composite | numerator denominator
@@ -630,7 +635,7 @@ free paid | discount surcharge | dismissal appointment | depart arrive | departu
 """
 
 UNIVERSAL = frozenset({"all", "every", "each", "whole", "entire", "everyone", "everybody"})
-SOME = frozenset({"some", "several", "certain", "somebody"})
+SOME = frozenset({"some", "several", "somebody"})
 
 STATES = {
     "previous": "previous", "former": "previous", "last": "last", "past": "previous",

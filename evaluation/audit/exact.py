@@ -26,14 +26,17 @@ import orjson
 from evaluation.audit.field_effects import FieldEffect, FieldEffects
 from evaluation.audit.hashing import hash64, sorted_json
 from evaluation.audit.records import Record
-from evaluation.audit.spill import Spill
+from evaluation.audit.spill import ROWS_AT_ONCE, Spill
 from evaluation.audit.volatile import is_volatile_field, mask
 from service.errors import InvalidRequest
 from service.key import canonicalize
 
 TTLS_S = (3600.0, 86400.0, 7 * 86400.0)
 FORMS = ("bytes", "canonical", "stable")
-MAX_LINES = 1000  # more business lines than this are counted together
+MAX_LINES = 1000
+OTHER_LINES = "(other lines)"
+"""Business lines beyond MAX_LINES are counted together under this name."""
+
 
 _ROW = np.dtype(
     [
@@ -91,8 +94,8 @@ class ExactLayer:
     """Counts repeats of a stream of records; memory does not grow with the log (numbers go to a
     temporary file)."""
 
-    def __init__(self) -> None:
-        self._rows = Spill(_ROW)
+    def __init__(self, *, rows_at_once: int = ROWS_AT_ONCE) -> None:
+        self._rows = Spill(_ROW, rows_at_once=rows_at_once)
         self._lines: dict[str, int] = {}
         self._effects = FieldEffects()
         self._resolution = _Resolution()
@@ -102,7 +105,8 @@ class ExactLayer:
         keys = self._keys(record)
         if keys is None:
             return
-        line = self._lines.setdefault(record.line, min(len(self._lines), MAX_LINES))
+        name = record.line if record.line in self._lines else self._admit(record.line)
+        line = self._lines.setdefault(name, len(self._lines))
         if record.ts_s is not None:
             self._resolution.see(record.ts_s)
         usage = record.usage
@@ -118,7 +122,7 @@ class ExactLayer:
 
     def report(self) -> ExactReport:
         """The counts so far, and the end of the layer: its temporary files are closed."""
-        names = {number: name for name, number in reversed(self._lines.items())}
+        names = {number: name for name, number in self._lines.items()}
         tallies = {number: [_Tally() for _ in FORMS] for number in names}
         for at, form in enumerate(FORMS):
             for rows in self._rows.partitions(form):
@@ -135,6 +139,9 @@ class ExactLayer:
         fields = self._effects.report()
         self._rows.close()
         return ExactReport(_sum_lines(lines), lines, fields, self._resolution.step_s())
+
+    def _admit(self, line: str) -> str:
+        return line if len(self._lines) < MAX_LINES else OTHER_LINES
 
     def _keys(self, record: Record) -> tuple[int, int, int] | None:
         owner = "\x1f".join((record.line, record.tenant, record.scope)).encode()

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from evaluation.audit.exact import MAX_LINES, OTHER_LINES
 from evaluation.audit.pool import BlockPool, block_hashes
 from evaluation.audit.prompt import Prompt
 from evaluation.audit.records import Record
 
 DEFAULT_BLOCK_TOKENS = 16
+MAX_TENANTS = 100_000  # tenants are only counted, up to here
 DEFAULT_POOL_BLOCKS = (4_096, 32_768, 262_144)
 
 
@@ -79,7 +81,6 @@ class PrefixLayer:
         self._block_tokens = block_tokens
         self._salted = [BlockPool(n, running=running) for n in sorted(pool_blocks)]
         self._shared = [BlockPool(n, running=running) for n in sorted(pool_blocks)]
-        self._first_tenant: str | None = None
         self._tenants: set[str] = set()
         self._requests = 0
         self._prompt_tokens = 0
@@ -101,7 +102,8 @@ class PrefixLayer:
             shared = salted
         else:
             return 0
-        self._tenants.add(record.tenant) if len(self._tenants) < 100_000 else None
+        if len(self._tenants) < MAX_TENANTS:
+            self._tenants.add(record.tenant)
         answer_tokens = record.usage.output_tokens if record.usage else 0
         # what follows the whole blocks of the prompt is never shared: its tail, then the answer
         rest = tokens - len(salted) * self._block_tokens + answer_tokens
@@ -114,7 +116,8 @@ class PrefixLayer:
             pool.serve(shared, reusable=reusable, private_blocks=private)
         self._requests += 1
         self._prompt_tokens += tokens
-        line = self._lines.setdefault(record.line, [0, 0, 0])
+        full = len(self._lines) >= MAX_LINES and record.line not in self._lines
+        line = self._lines.setdefault(OTHER_LINES if full else record.line, [0, 0, 0])
         for at, amount in enumerate((1, tokens, reused * self._block_tokens)):
             line[at] += amount
         return reused * self._block_tokens

@@ -22,7 +22,7 @@ from evaluation.audit.pool import block_hashes
 from evaluation.audit.prices import ModelPrice
 from evaluation.audit.prompt import Prompt, Segment
 
-MAX_ENTRIES = 500_000
+MAX_ENTRIES = 200_000
 """Prefixes remembered at a time; the oldest are forgotten first."""
 
 

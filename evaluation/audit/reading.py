@@ -4,7 +4,6 @@ crash."""
 from __future__ import annotations
 
 import gzip
-import io
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -82,7 +81,7 @@ def _lines(file: BinaryIO, tally: ReadingTally) -> Iterator[bytes]:
     on."""
     packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
-    reader = io.BufferedReader(gzip.GzipFile(fileobj=file), 2**20) if packed else file
+    reader = gzip.GzipFile(fileobj=file) if packed else file
     count = 0
     try:
         while head := reader.readline(MAX_LINE_BYTES + 1):

@@ -86,7 +86,7 @@ def audit_records(
         layers=tuple(layer_rows(found)),
         findings=found,
         lengths=lengths,
-        notes=(*layers.notes, *_notes(found)),
+        notes=(*layers.notes, *_notes(found, lengths)),
         seconds=time.perf_counter() - began,
     )
 
@@ -188,7 +188,9 @@ def _kv(
     )
 
 
-def _notes(found: Findings) -> Iterator[str]:
+def _notes(found: Findings, lengths: Lengths | None) -> Iterator[str]:
+    if lengths is not None and found.kv is None:
+        yield "KV memory: name a model's config.json with --model-config to see what fits a GPU."
     exact = found.exact
     if exact is not None and exact.overall.rows:
         if exact.resolution_s is None:

@@ -18,8 +18,9 @@ class Spill:
     """An append-only table of one NumPy record type in a temporary file, which vanishes with the
     object."""
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dtype: np.dtype[Any], *, rows_at_once: int = ROWS_AT_ONCE) -> None:
         self._dtype = dtype
+        self._rows_at_once = rows_at_once
         self._file = tempfile.SpooledTemporaryFile(max_size=2**24)  # noqa: SIM115 # closed by close()
         self._rows = 0
 
@@ -33,7 +34,7 @@ class Spill:
 
     def copy(self) -> Spill:
         """Another table with the same rows."""
-        twin = Spill(self._dtype)
+        twin = Spill(self._dtype, rows_at_once=self._rows_at_once)
         self._file.seek(0)
         shutil.copyfileobj(self._file, twin._file, 2**20)
         twin._rows = self._rows
@@ -42,7 +43,7 @@ class Spill:
     def partitions(self, column: str) -> Iterator[npt.NDArray[Any]]:
         """All rows, split by the value of an unsigned column into parts that fit memory, in order
         inside a part."""
-        parts = max(1, -(-self._rows // ROWS_AT_ONCE))
+        parts = max(1, -(-self._rows // self._rows_at_once))
         for part in range(parts):
             chunks = [c if parts == 1 else c[c[column] % parts == part] for c in self._chunks()]
             yield np.concatenate(chunks) if chunks else np.empty(0, self._dtype)

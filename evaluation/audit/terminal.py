@@ -49,18 +49,25 @@ def _head(report: AuditReport) -> Text:
         text += f"\ntokens by {report.tokenizer}"
         if report.token_counts_are_approximate:
             text += " (bundled: exact for models that use it, else approximate; name yours)"
+    if report.lengths is not None:
+        n = report.lengths
+        text += f"\nlengths in tokens: median {n.p50:,}, p95 {n.p95:,}, longest {n.longest:,}"
     return Text(text)
 
 
-def _layers(report: AuditReport) -> Table:
+def _layers(report: AuditReport) -> Table | Text:
+    if not report.layers:
+        return Text("No layer can be judged from this log.")
     table = _table("Which layer? (shares are of different things and never add up)")
-    for name in ("layer", "share", "saves", "risk", "next step"):
+    table.show_lines = True
+    for name in ("layer", "share", "what it saves, its risk, its next step"):
         table.add_column(name, overflow="fold")
     for row in report.layers:
-        share = "" if row.share is None else f"{row.share:.1%} of {row.unit}"
+        share = "" if row.share is None else f"{row.share:.1%} of\n{row.unit}"
         table.add_row(
             Text(row.layer.value, style="bold green" if row.is_worth_it else "bold"),
-            *(Text(cell) for cell in (share, row.saves, row.risk, row.next_step)),
+            Text(share),
+            Text(f"{row.saves}.\nRisk: {row.risk}.\nNext: {row.next_step}"),
         )
     return table
 

@@ -153,6 +153,9 @@ class Journal:
             rows.append(row)
             if item is not None:
                 items.append(item)
+            await asyncio.sleep(
+                0
+            )  # lookups go first: the guards take a tenth of a millisecond each
         now = self._clock_ms()
 
         def write(tx: Transaction) -> None:

@@ -1,0 +1,140 @@
+"""The command line as its user meets it: real processes, exit codes, JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from evaluation.bench.processes import free_port
+
+
+def surehit(data: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command on a data directory of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "service.cli", *arguments],
+        env={**os.environ, "SUREHIT_DATA_DIR": str(data), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_line_is_set_shown_and_listed(tmp_path: Path) -> None:
+    """A line made by hand is uncertified; nested settings are reached by dots."""
+    made = surehit(
+        tmp_path,
+        "line",
+        "set",
+        "faq",
+        "mode=serve",
+        "threshold=0.91",
+        "sampling.certify_rate=0.5",
+        "--json",
+    )
+    assert made.returncode == 0, made.stderr
+    assert json.loads(made.stdout)["sampling"]["certify_rate"] == 0.5
+    assert surehit(tmp_path, "line", "set", "faq", "ttl_s=60").returncode == 0
+    shown = json.loads(surehit(tmp_path, "line", "show", "faq", "--json").stdout)
+    assert (shown["threshold"], shown["ttl_s"], shown["certified"]) == (0.91, 60.0, False)
+    assert "uncertified" in surehit(tmp_path, "line", "list").stdout
+
+
+def test_bad_setting_names_field_and_range(tmp_path: Path) -> None:
+    """Misuse ends with 2 and says what was wrong; an absent line is the answer no."""
+    bad = surehit(tmp_path, "line", "set", "faq", "threshold=1.5")
+    assert bad.returncode == 2
+    assert "threshold" in bad.stderr
+    assert "1.0" in bad.stderr
+    assert surehit(tmp_path, "line", "show", "nothing").returncode == 1
+    assert surehit(tmp_path, "key", "create", "--role", "king").returncode == 2
+
+
+def test_key_is_shown_once_and_revoked(tmp_path: Path) -> None:
+    """The list never holds the key itself; revoking twice is the answer no."""
+    made = json.loads(surehit(tmp_path, "key", "create", "--tenant", "acme", "--json").stdout)
+    listed = surehit(tmp_path, "key", "list", "--tenant", "acme", "--json").stdout
+    assert made["id"] in listed
+    assert made["key"] not in listed
+    assert made["key"].encode() not in (tmp_path / "surehit.db").read_bytes()
+    assert surehit(tmp_path, "key", "revoke", made["id"], "--tenant", "acme").returncode == 0
+    assert surehit(tmp_path, "key", "revoke", made["id"], "--tenant", "acme").returncode == 1
+
+
+def test_open_address_without_a_key_is_refused(tmp_path: Path) -> None:
+    """Beyond loopback somebody must have made a key first, and the refusal names the command."""
+    refused = surehit(tmp_path, "serve", "--host", "0.0.0.0", "--port", str(free_port()))
+    assert refused.returncode == 2
+    assert "surehit key create" in refused.stderr
+
+
+def test_unknown_setting_value_is_named(tmp_path: Path) -> None:
+    """A bad variable is refused by its name."""
+    bad = surehit(tmp_path, "line", "list", SUREHIT_PORT="99999")
+    assert bad.returncode == 2
+    assert "SUREHIT_PORT" in bad.stderr
+
+
+def test_doctor_finds_everything_sound(tmp_path: Path, models_dir: Path) -> None:
+    """Every check passes on a fresh directory, and the models' figures are printed."""
+    (tmp_path / "models").symlink_to(models_dir)
+    found = surehit(tmp_path, "doctor", "--json")
+    assert found.returncode == 0, found.stdout
+    checks = {c["check"]: c for c in json.loads(found.stdout)}
+    assert "0.99" in checks["model minilm"]["detail"]
+
+
+def test_up_plays_the_demo_and_ends_on_a_signal(tmp_path: Path, models_dir: Path) -> None:
+    """`surehit up --demo`: traffic is there, the printed curl lines' outcomes hold, Ctrl-C ends it."""
+    (tmp_path / "models").symlink_to(models_dir)
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "service.cli", "up", "--demo", "--no-page", "--port", str(port)],
+        env={**os.environ, "SUREHIT_DATA_DIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        text = ""
+        deadline = time.monotonic() + 90
+        while "Ctrl-C" not in text and time.monotonic() < deadline:
+            text += process.stdout.readline()
+        assert f"http://127.0.0.1:{port}/v1" in text
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+            asked = "How do I cancel an annual subscription?"
+            outcomes = [_look(http, asked)]
+            http.post("/v1/store", json={"line": "try-it", "prompt": asked, "response": "x"})
+            outcomes += [
+                _look(http, asked),
+                _look(http, asked.replace("do I", "can I")),
+                _look(http, asked.replace("an annual", "a monthly")),
+            ]
+            assert ["empty", "exact", "semantic", "guarded"] == outcomes
+            lines = http.get("/v1/stats").json()["lines"]
+            assert lines["support-faq"]["semantic"]["hits"] > 20
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _look(http: httpx2.Client, prompt: str) -> str:
+    found = http.post("/v1/lookup", json={"line": "try-it", "prompt": prompt}).json()
+    return str(found.get("tier") or found["reason"])
+
+
+@pytest.mark.parametrize("command", ["serve", "up", "line", "key", "migrate", "doctor", "bench"])
+def test_every_command_explains_itself(tmp_path: Path, command: str) -> None:
+    """`--help` works without a database."""
+    shown = surehit(tmp_path, command, "--help")
+    assert shown.returncode == 0
+    assert "Usage" in shown.stdout

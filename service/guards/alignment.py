@@ -17,7 +17,7 @@ TEMPLATE = 0.5
 _MOST_LEFT = 60
 """With more units than this left on a side the texts are plainly different: no search by meaning."""
 _WEIGHTS = {"word": 1.0, "name": 1.5, "unknown": 1.0, "choice": 1.5, "code": 1.5, "num": 0.7, "op": 0.5,
-            "han": 0.6, "light": 0.3}  # fmt: skip
+            "han": 0.6, "light": 0.3, "weak": 0.1}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -32,6 +32,8 @@ class Alignment:
     opposites: list[tuple[int, int]] = field(default_factory=list)
     likeness: float = 0.0
     """Share of the wording, in [0, 1], that the two texts have in common at their start and end."""
+    shared: tuple[int, int] = (0, 0)
+    """Words in common at the start and at the end."""
     inserted: bool = False
     """Whether one text is the other with words put in at one place."""
 
@@ -56,7 +58,9 @@ def weight(units: list[Unit]) -> float:
 def align(a: Analysis, b: Analysis) -> Alignment:
     """Match the units of two texts."""
     out = Alignment(a, b)
-    out.likeness, out.inserted = _likeness(a.skeleton, b.skeleton)
+    start, end = out.shared = _shared(a.skeleton, b.skeleton)
+    out.likeness = (start + end) / max(1, len(a.skeleton), len(b.skeleton))
+    out.inserted = start + end == min(len(a.skeleton), len(b.skeleton))
     _match_equal(out)
     if len(out.left_a) <= _MOST_LEFT and len(out.left_b) <= _MOST_LEFT:
         _match(out, _same)
@@ -68,15 +72,16 @@ def align(a: Analysis, b: Analysis) -> Alignment:
     return out
 
 
-def _likeness(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[float, bool]:
-    shortest, longest = sorted((len(a), len(b)))
+def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[int, int]:
+    """How many words the two texts share at the start and, beyond those, at the end."""
+    shortest = min(len(a), len(b))
     start = 0
     while start < shortest and a[start] == b[start]:
         start += 1
     end = 0
     while end < shortest - start and a[-1 - end] == b[-1 - end]:
         end += 1
-    return (start + end) / max(1, longest), start + end == shortest
+    return start, end
 
 
 def _match_equal(out: Alignment) -> None:
@@ -117,7 +122,7 @@ def _match(out: Alignment, test: Callable[[Unit, Unit], bool]) -> list[tuple[int
     return found
 
 
-_WORDS = frozenset({"word", "light", "unknown"})
+_WORDS = frozenset({"word", "light", "weak", "unknown"})
 
 
 def _same(left: Unit, right: Unit) -> bool:

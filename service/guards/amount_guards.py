@@ -30,7 +30,8 @@ def unit(pair: Alignment) -> Refusal | None:
     if not left or _raw(left) != _raw(right):
         return None
     for mine, yours in zip(sorted(left), sorted(right), strict=True):
-        if mine.unit and yours.unit:
+        told_apart = pair.likeness >= TEMPLATE and (pair.only_a("word") or pair.only_b("word"))
+        if mine.unit and yours.unit or (mine.unit != yours.unit and told_apart):
             return Refusal("unit", f"{_show(left)} vs {_show(right)}")
     return None  # one side leaves the unit out
 

@@ -394,7 +394,7 @@ def _unit(tokens: list[Token], at: int) -> tuple[str, Fraction, int] | None:
             and key != "w"
         ):
             return None
-        if key in ("foot", "quarter", "stones") or (key == "second" and skip == 0 and False):
+        if key in ("foot", "quarter"):
             return None
         dimension, factor = q.UNITS[key]
         return dimension, factor, skip + 1

@@ -14,11 +14,17 @@ from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
 from service.guards.lexicon.choices import choices
 from service.guards.marks import MarkReader, Marks
-from service.guards.quantity import CURRENCIES, Quantity
+from service.guards.quantity import CURRENCIES, Quantity, english_number
 from service.guards.source import Source, is_source, read_source
 from service.guards.text import Token, normalise, script, spell_out, tokens
 
 _SENTENCE_END = frozenset('.?!:;"。？！：；“”\n(（)）')
+_BEFORE_INFINITIVE = frozenset(
+    """allowed permitted able unable need needs needed want wants have has had way how like possible
+    impossible supposed required going try trying ok okay where what when who which learn best easy hard
+    easier harder used safe dangerous legal illegal necessary forget remember fail refuse ready happy
+    free time want love expect plan decide hope about begin start continue""".split()
+)
 _CLAUSE_ENDS = frozenset(",，.。!！?？;；")
 _STOPS = frozenset(".?!;。？！；\n")
 _CODE_KINDS = frozenset({"code", "url", "email", "path", "flag", "ident", "other"})
@@ -39,6 +45,12 @@ _POLITE = re.compile(
 )
 _SEPARABLE = re.compile(
     r"\b(turn|switch|shut|power)(?:s|ed|ing)?((?:\s+[\w'-]+){1,4}?)\s+(on|off)\b", re.I
+)
+
+
+_HALF_PAST = re.compile(
+    r"\b(?:a )?(?P<part>half past|quarter past|quarter to) (?P<hour>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
+    re.I,
 )
 
 
@@ -151,7 +163,15 @@ def _plain(flat: str, writing: str) -> str:
         flat = _POLITE.sub(" ", spell_out(flat))
         flat = _SEPARABLE.sub(r"\1 \3\2", flat)
         flat = _phrases().sub(lambda match: f" {_phrase_table()[match.group().lower()]} ", flat)
+        flat = _HALF_PAST.sub(_past, flat)
     return flat.strip()
+
+
+def _past(match: re.Match[str]) -> str:
+    """`half past three` as 3:30."""
+    hour = int(match["hour"]) if match["hour"].isdigit() else int(english_number([match["hour"].lower()]) or 0)
+    minute = {"half past": 30, "quarter past": 15, "quarter to": 45}[" ".join(match["part"].lower().split())]
+    return f"{hour - (minute == 45)}:{minute:02d}"
 
 
 @cache
@@ -284,7 +304,8 @@ def _read_word(reader: _Reader, stream: list[Token], at: int) -> int:
         reader.negations += not interjection
         reader.denied = reader.denied or not interjection
     elif key in _ROLES and not named:
-        reader.role = _ROLES[key]
+        infinitive = key == "to" and at > 0 and stream[at - 1].key in _BEFORE_INFINITIVE
+        reader.role = "" if infinitive else _ROLES[key]
     elif key in ("more", "most", "less", "least"):
         if _kind(stream, at + 1) == "word" and _degreed(stream[at + 1].key):
             reader.degree = "more" if key in ("more", "less") else "most"
@@ -295,7 +316,7 @@ def _read_word(reader: _Reader, stream: list[Token], at: int) -> int:
         reader.add(CURRENCIES[key], "choice", token.text)
     elif key in choices() or lemma in choices():
         reader.add(choices().get(key, choices().get(lemma, ("", "")))[1], "choice", token.text)
-    elif named and key not in en.FUNCTION and lemma not in en.LIGHT:
+    elif named and key not in en.FUNCTION and lemma not in en.LIGHT and lemma not in en.WEAK:
         reader.add(key, "name", token.text)
     elif key in en.FUNCTION or (lemma in en.FUNCTION and not words.groups().get(lemma)):
         pass
@@ -307,7 +328,8 @@ def _read_word(reader: _Reader, stream: list[Token], at: int) -> int:
             return 1
         if owned and not light:
             reader.marks.owners.add(lemma)
-        reader.add(lemma, "light" if light else "unknown" if unknown else "word", token.text)
+        weak = key in en.WEAK or lemma in en.WEAK
+        reader.add(lemma, "weak" if weak else "light" if light else "unknown" if unknown else "word", token.text)
     return 1
 
 

@@ -92,10 +92,24 @@ def slot(pair: Alignment) -> Refusal | None:
     left, right = _content(pair.only_a()), _content(pair.only_b())
     if not left and not right:
         return None
-    left, right = left or pair.only_a("light"), right or pair.only_b("light")
+    left, right = left or _stand_in(pair, pair.a, right), right or _stand_in(pair, pair.b, left)
     if left and right:
         return Refusal("slot", f"{_show(left)} vs {_show(right)}")
     return None
+
+
+def _stand_in(pair: Alignment, text: Analysis, other: list[Unit]) -> list[Unit]:
+    """What stands in the changed place where a side has no content of its own.
+
+    Light words and numbers count; beside unknown characters the other side's characters do too,
+    since one of them may be a small word elsewhere (成都, 重庆).
+    """
+    units = pair.only_a("light", "num") if text is pair.a else pair.only_b("light", "num")
+    if not units and any(unit.kind == "han" for unit in other):
+        start, end = pair.shared
+        middle = text.skeleton[start : len(text.skeleton) - end]
+        units = [Unit(key, "han", "", key) for key in middle]
+    return units
 
 
 def extra(pair: Alignment) -> Refusal | None:
@@ -125,7 +139,7 @@ def _own_sentence(text: Analysis, places: set[int]) -> float:
 
 
 def _content(units: list[Unit]) -> list[Unit]:
-    return [unit for unit in units if unit.kind not in ("num", "op", "light")]
+    return [unit for unit in units if unit.kind not in ("num", "op", "light", "weak")]
 
 
 def _own(units: list[Unit]) -> list[Unit]:
@@ -133,7 +147,7 @@ def _own(units: list[Unit]) -> list[Unit]:
     return [
         unit
         for unit in units
-        if unit.kind not in ("num", "op", "light") and id(unit) not in turning
+        if unit.kind not in ("num", "op", "light", "weak") and id(unit) not in turning
     ]
 
 

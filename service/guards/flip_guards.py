@@ -19,10 +19,10 @@ def turns(pair: Alignment) -> dict[str, str]:
     """The sorts of turn between the two texts, each with what was seen; empty if there is none."""
     seen: dict[str, str] = {}
     negatives_a, negatives_b = turning_words(pair.only_a()), turning_words(pair.only_b())
-    count_a = _denials(pair.a, set(pair.left_a)) if pair.left_b else pair.a.negations
-    count_b = _denials(pair.b, set(pair.left_b)) if pair.left_a else pair.b.negations
-    if pair.likeness >= TEMPLATE:
-        count_a, count_b = pair.a.negations, pair.b.negations
+    count_a, count_b = pair.a.negations, pair.b.negations
+    if pair.likeness < TEMPLATE and (count_a - count_b) % 2:
+        count_a -= _aside(pair.a, set(pair.left_a)) if pair.left_b else 0
+        count_b -= _aside(pair.b, set(pair.left_b)) if pair.left_a else 0
     count_a += len(negatives_a) if not _content(pair.only_b()) else 0
     count_b += len(negatives_b) if not _content(pair.only_a()) else 0
     if (count_a - count_b) % 2:
@@ -37,13 +37,17 @@ def turns(pair: Alignment) -> dict[str, str]:
     return seen
 
 
-def _denials(text: Analysis, left: set[int]) -> int:
-    """Negations, less those of a clause that the other text puts in other words."""
-    return text.negations - sum(place in left and text.units[place].kind != "light" for place in text.denials)
+def _aside(text: Analysis, left: set[int]) -> int:
+    """Negations in a clause that the other text puts in other words."""
+    return sum(
+        place in left and text.units[place].kind not in ("light", "weak")
+        for place in text.denials
+        if place < len(text.units)
+    )
 
 
 def _content(units: list[Unit]) -> list[Unit]:
-    return [unit for unit in units if unit.kind not in ("light", "num", "op")]
+    return [unit for unit in units if unit.kind not in ("light", "weak", "num", "op")]
 
 
 def negation(pair: Alignment) -> Refusal | None:
@@ -71,9 +75,9 @@ def _refuse(pair: Alignment, sort: str) -> Refusal | None:
 
 def _swapped(pair: Alignment) -> str:
     """What changed places: roles named by prepositions, or two parties around what joins them."""
-    by_role = _roles_swapped(pair)
-    if by_role:
-        return by_role
+    found = _roles_swapped(pair) or _places_swapped(pair)
+    if found:
+        return found
     units_a, units_b = pair.a.units, pair.b.units
     if any(unit.key in _SYMMETRIC for unit in (*units_a, *units_b)):
         return ""
@@ -84,6 +88,34 @@ def _swapped(pair: Alignment) -> str:
         if z[1] + z[2] == y[1] and y[1] + y[2] == x[1]:
             first, last = units_a[x[0]].text, units_a[z[0]].text
             return f"{first} … {last} vs {last} … {first}"
+    return ""
+
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_JOINING = frozenset("and or nor plus vs versus with & 和 与 跟 或 及 以及 还是 或者 同".split())
+
+
+def _places_swapped(pair: Alignment) -> str:
+    """X joined to Y in one text and Y to X in the other, word for word: `dog bit man`, `man bit dog`."""
+    a = [key for key in pair.a.skeleton if key not in _ARTICLES]
+    b = [key for key in pair.b.skeleton if key not in _ARTICLES]
+    start = 0
+    while start < min(len(a), len(b)) and a[start] == b[start]:
+        start += 1
+    while a and b and len(a) > start and len(b) > start and a[-1] == b[-1]:
+        a.pop()
+        b.pop()
+    a, b = a[start:], b[start:]
+    if len(a) != len(b) or not 3 <= len(a) <= _LONGEST_ORDER or sorted(a) != sorted(b):
+        return ""
+    for x in range(1, len(a) - 1):
+        if b[-x:] != a[:x]:
+            continue
+        for y in range(1, len(a) - x):
+            middle = a[x : len(a) - y]
+            if b[:y] == a[-y:] and b[y : len(b) - x] == middle and not _JOINING.issuperset(middle):
+                left, right = " ".join(a[:x]), " ".join(a[-y:])
+                return f"{left} … {right} vs {right} … {left}"
     return ""
 
 
@@ -108,14 +140,23 @@ def _roles_swapped(pair: Alignment) -> str:
             crossed.append(f"{mine.role} {mine.text} vs {yours.role} {yours.text}")
     if len(crossed) > 1:
         return crossed[0]
+    if len(pair.left_a) + len(pair.left_b) > 2:
+        return ""
     all_a, all_b = _joined(pair.a.units), _joined(pair.b.units)
     for role in ("to", "than", "from"):
-        theirs_a, theirs_b = _holders(pair.a.units, role), _holders(pair.b.units, role)
-        only_a = {run for run in theirs_a - theirs_b if f" {run} " in all_b}
-        only_b = {run for run in theirs_b - theirs_a if f" {run} " in all_a}
-        if only_a and only_b:
-            return f"{role} {min(only_a)} vs {role} {min(only_b)}"
+        for mine in _holders(pair.a.units, role):
+            for yours in _holders(pair.b.units, role):
+                first, last = _known_part(mine, all_b), _known_part(yours, all_a)
+                if first and last and not first.startswith(last) and not last.startswith(first):
+                    return f"{role} {first} vs {role} {last}"
     return ""
+
+
+def _known_part(run: str, other: str) -> str:
+    """The longest start of a run that the other text has too."""
+    keys = run.split(" ")
+    sizes = (size for size in range(len(keys), 0, -1) if f" {' '.join(keys[:size])} " in other)
+    return " ".join(keys[: next(sizes, 0)])
 
 
 def _joined(units: tuple[Unit, ...]) -> str:

@@ -15,7 +15,7 @@ _MEASURES = (
 _HALF_UNIT = "小时|钟头|天|年|月|公里|斤|公斤|米"
 _PROTECTED = (
     "一下|一样|一起|一直|一定|一般|一些|一共|统一|唯一|万一|十分|百度|三星|一边|一旦|一致|一律|一点|一切|一会"
-    "|千万(?=别|不)|两者|两边|一家|一个(?!半|小时|月|星期|季度)|一款|一种|一下子|一次性|七七八八|一一|百分之|不一|一名|一位|一份"
+    "|千万(?=别|不)|两者|两边|一家|一个(?!半|小时|月|星期|季度)|一款|一种|一下子|一次性|七七八八|一一|不一|一名|一位|一份"
     "|一件|一张|一本|一只|一封|一篇|一首|第一时间|一方面|逐一|三方|三明治|四川|九寨沟|五金|八卦|百货|千克|千米|千瓦|万达|万科|万能"
 )
 _NUMBER = re.compile(
@@ -88,7 +88,7 @@ def ask_forms(text: str) -> str:
         lambda match: {"有": "有", "是": "", "会": "会"}.get(match.group()[0], "可以"), text
     )
     text = _A_NOT_A.sub(r"\1", text)
-    text = _UNABLE.sub("不能", text)
+    text = _UNABLE.sub(lambda match: f"{match[1].replace('了', '')}不能", text)
     for phrase, plain in _phrases():
         if phrase in text:
             text = text.replace(phrase, plain)

@@ -49,6 +49,10 @@ foot 1 ft foot feet 英尺
 inch 1 inch inches 英寸 寸
 yard 1 yard yards
 area 1 sqm m2 平米 平方米 平方
+area 1/10000 平方厘米
+area 1000000 平方公里 平方千米
+cubic 1 立方米 立方
+cubic 1/1000000 立方厘米
 hectare 1 hectare hectares 公顷
 acre 1 acre acres 亩
 mass 1/1000 mg milligram milligrams 毫克

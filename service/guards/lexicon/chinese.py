@@ -177,7 +177,7 @@ NEGATORS = frozenset(
     "不 没 没有 未 非 别 勿 莫 无 不是 不能 不会 不要 不再 不曾 未曾 并不 从不 从未 并非 不支持".split()
 )
 
-UNABLE = r"(?<=[\u4e00-\u9fff])不(?:了|到|上|出|开|动|起|住|完|着|下|掉|来)"
+UNABLE = r"(?<=[\u4e00-\u9fff])不(了|到|上|出|开|动|起|住|完|着|下|掉|来)"
 """登录不了, 收不到: the verb fails."""
 
 OPPOSITES = """
@@ -195,7 +195,7 @@ OPPOSITES = """
 
 QUANTIFIERS = {
     "所有": "all", "全部": "all", "每个": "all", "每位": "all", "每": "all", "任何": "any", "任意": "any", "一切": "all", "整个": "all", "整": "all",
-    "有些": "some", "某些": "some", "部分": "some", "一些": "some", "只有": "only", "只能": "only", "仅": "only", "仅限": "only", "只": "only",
+    "有些": "some", "有人": "some", "没人": "none", "某些": "some", "部分": "some", "一些": "some", "只有": "only", "只能": "only", "仅": "only", "仅限": "only", "只": "only",
     "至少": "atleast", "最少": "atleast", "不少于": "atleast", "至多": "atmost", "不超过": "atmost", "最多": "atmost", "除了": "except",
     "除外": "except", "单个": "one", "单条": "one", "一条": "one", "其中一个": "one", "大部分": "most", "多数": "most", "大多数": "most",
 }  # fmt: skip

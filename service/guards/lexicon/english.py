@@ -6,22 +6,26 @@ taken from a test pair. One line is one group.
 
 FUNCTION = frozenset(
     """a an the this that these those it its itself there here i me my mine we us our ours you your
-    yours he him his she her they them their theirs one's oneself someone somebody anyone anybody
-    of to in on at by for with from into onto about as per over via within during between upon among toward
-    towards and or but so if then than because while when where who whom whose which what why how
-    whether be am is are was were been being do does did done doing have has had having will would
-    shall should can could may might must ought get gets got getting go goes going gone let make
-    makes made making just also too very really quite please kindly thanks thank hi hello hey dear
-    ok okay well yes now currently today actually simply basically exactly still already even
-    ever again need needed needs want wants wanted like would-be able allowed permitted
-    required supposed tell know show give find see look wonder wondering explain say ask help
-    want try trying use using used something anything thing things way ways some s t re ve ll d m
-    up out off down each every all any both such lot more most less least other another
-    myself yourself themselves own type kind sort etc e.g i.e happen happens happened
-    currently olly uh um hmm erm plus vs versus describe list define keep exist come came take takes taken place start question answer info
-    information detail details put howlong howmany howmuch howoften howfar howold totally completely
-    entirely absolutely hiya cheers sorry bother alexa someone's one's""".split()
+    yours he him his she her they them their theirs one's oneself someone somebody anyone
+    anybody of to in on at by for with from into onto about as per over via within during
+    between upon among toward towards and or but so if then than because while when where who
+    whom whose which what why how whether be am is are was were been being do does did done
+    doing have has had having will would shall should can could may might must ought get gets
+    got getting go goes going gone just also too very really quite please kindly hi hello hey
+    dear ok okay well yes now currently today actually simply basically exactly still already
+    even ever again wants wanted like would-be supposed look wonder wondering explain say ask
+    help try trying something anything thing things way ways some s t re ve ll d m up out off
+    down each every all any both such lot more most less least other another myself yourself
+    themselves own type kind sort etc e.g i.e happen happens happened currently olly uh um hmm
+    erm plus vs versus describe list define exist taken place start question answer info
+    information detail details howlong howmany howmuch howoften howfar howold totally
+    completely entirely absolutely hiya cheers sorry bother alexa someone's one's""".split()
 ) - frozenset({"define", "start", "work"})
+
+WEAK = frozenset(
+    """show give take put make takes made makes making find see know tell come came keep required need needed needs allowed permitted able want use using used let thank""".split()
+)
+"""Words with a sense of their own (show, hide) that askers exchange freely (show me, give me)."""
 
 RESTRICTIVE = frozenset(
     """joint shared personal business corporate commercial residential family student child adult senior
@@ -467,6 +471,7 @@ PHRASES = {
     "how many": "<howmany>",
     "how often": "<howoften>",
     "how frequently": "<howoften>",
+    "how regularly": "<howoften>",
     "how far": "<howfar>",
     "how old": "<howold>",
     "how come": "why",
@@ -579,7 +584,7 @@ sorry,?
 """
 
 NEGATORS = frozenset(
-    """not no never none nothing nobody nowhere neither nor without cannot hardly barely scarcely
+    """not no never none nothing nobody nowhere neither nor without cannot non hardly barely scarcely
     seldom rarely unable n't""".split()
 )
 
@@ -638,8 +643,8 @@ UNIVERSAL = frozenset({"all", "every", "each", "whole", "entire", "everyone", "e
 SOME = frozenset({"some", "several", "somebody"})
 
 STATES = {
-    "previous": "previous", "former": "previous", "last": "last", "past": "previous",
-    "next": "next", "upcoming": "next", "coming": "next", "following": "next", "future": "next",
+    "previous": "previous", "former": "previous", "last": "last", 
+    "next": "next", "upcoming": "next", "future": "next",
     "first": "first", "original": "first", "initial": "first", "final": "last", "second": "second",
     "formerly": "previous", "previously": "previous", "ago": "ago", "yesterday": "yesterday",
     "tomorrow": "tomorrow", "tonight": "tonight", "weekend": "weekend", "before": "before",

@@ -1,5 +1,6 @@
 """Guards on amounts: numbers, units and currencies, dates and clock times, versions."""
 
+import re
 from collections import Counter
 from fractions import Fraction
 
@@ -10,6 +11,8 @@ from service.guards.refusal import Refusal
 
 def number(pair: Alignment) -> Refusal | None:
     """Refuse where a number differs in value, or stands on one side only."""
+    if pair.a.source and pair.b.source:
+        return _digits(pair)
     left, right = _rest(pair)
     if _raw(left) == _raw(right):
         return None  # the same numbers with other units: `unit` judges that
@@ -22,6 +25,15 @@ def number(pair: Alignment) -> Refusal | None:
     if {amount.raw for amount in hard_left + hard_right} == {1} and (not left or not right):
         return None  # "one" beside no number
     return Refusal("number", f"{_show(left)} vs {_show(right)}")
+
+
+def _digits(pair: Alignment) -> Refusal | None:
+    """Compare all digits of two source texts, in code, examples and comments alike."""
+    left = Counter(re.findall(r"[0-9]+", pair.a.text))
+    right = Counter(re.findall(r"[0-9]+", pair.b.text))
+    if left == right:
+        return None
+    return Refusal("number", f"{' '.join(left - right) or 'none'} vs {' '.join(right - left) or 'none'}"[:200])
 
 
 def unit(pair: Alignment) -> Refusal | None:

@@ -25,6 +25,7 @@ _BEFORE_INFINITIVE = frozenset(
     easier harder used safe dangerous legal illegal necessary forget remember fail refuse ready happy
     free time want love expect plan decide hope about begin start continue""".split()
 )
+_KEEPS_ROLE = frozenset("a an the my your our his her their its this that these those of any all".split())
 _CLAUSE_ENDS = frozenset(",，.。!！?？;；")
 _STOPS = frozenset(".?!;。？！；\n")
 _CODE_KINDS = frozenset({"code", "url", "email", "path", "flag", "ident", "other"})

@@ -4,6 +4,8 @@ Each turn counts one; an even number of turns of two sorts cancels out ("not dan
 "A is cheaper than B", "B is more expensive than A"), an odd number refuses.
 """
 
+from collections import Counter
+
 from service.guards.alignment import TEMPLATE, Alignment, turning_words
 from service.guards.analysis import Analysis, Unit
 from service.guards.refusal import Refusal
@@ -75,6 +77,8 @@ def _refuse(pair: Alignment, sort: str) -> Refusal | None:
 
 def _swapped(pair: Alignment) -> str:
     """What changed places: roles named by prepositions, or two parties around what joins them."""
+    if _reworded(pair):
+        return ""
     found = _roles_swapped(pair) or _places_swapped(pair)
     if found:
         return found
@@ -91,6 +95,13 @@ def _swapped(pair: Alignment) -> str:
     return ""
 
 
+def _reworded(pair: Alignment) -> bool:
+    """Whether the two texts use other words, so that a change of order says little."""
+    words_a, words_b = Counter(pair.a.skeleton), Counter(pair.b.skeleton)
+    return max((words_a - words_b).total(), (words_b - words_a).total()) > _MOST_OTHER_WORDS
+
+
+_MOST_OTHER_WORDS = 2
 _ARTICLES = frozenset({"a", "an", "the"})
 _JOINING = frozenset("and or nor plus vs versus with & 和 与 跟 或 及 以及 还是 或者 同".split())
 

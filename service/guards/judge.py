@@ -9,6 +9,7 @@ from service.guards import amount_guards, content_guards, flip_guards, mark_guar
 from service.guards.alignment import Alignment, align
 from service.guards.analysis import Analysis, analyse
 from service.guards.refusal import Refusal
+from service.guards.text import script
 
 GUARD_VERSION = "1"
 """Changes whenever a change of rules may alter a verdict; figures of other versions do not count."""
@@ -42,6 +43,7 @@ GUARDS: dict[str, str] = {name: description for name, (description, _) in _GUARD
 """Every guard that can be switched, with a sentence on what it refuses, in the order they are asked."""
 ALL = frozenset(GUARDS)
 _FOR_SOURCE = frozenset({"code", "number", "negation", "antonym", "quantifier"})
+_FOR_TRANSLATED = frozenset({"code", "number"})
 """Guards that judge two source texts: the code must be equal, comments may be reworded."""
 
 
@@ -69,7 +71,8 @@ def compare(
     """`judge_all` for two texts that were read already."""
     pair = align(a, b)
     if a.source and b.source:
-        enabled = enabled & _FOR_SOURCE
+        same_words = {a.script, script(a.source.prose)} == {b.script, script(b.source.prose)}
+        enabled = enabled & (_FOR_SOURCE if same_words else _FOR_TRANSLATED)
     refusals = []
     for name, (_, guard) in _GUARDS.items():
         if name not in enabled:

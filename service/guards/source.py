@@ -17,14 +17,18 @@ _STARTS = re.compile(
 _LANGUAGES = (
     ("go", re.compile(r"^\s*(?:package \w+|func \w*\()|:=", re.M)),
     ("java", re.compile(r"\b(?:public|private|protected)\s+(?:static\s+)?[\w<>\[\]]+\s+\w+\s*[({]|^import java", re.M)),
-    ("typescript", re.compile(r"\b(?:const|let|function)\b[^\n]*:\s*(?:number|string|boolean|any|void)\b|\binterface \w+ \{|TypeScript", re.M)),
+    ("typescript", re.compile(r"\b(?:const|let|function)\b[^\n]*:\s*(?:number|string|boolean|any|void)\b|\binterface \w+ \{", re.M)),
     ("c", re.compile(r"^\s*#include|\bstd::|\bint main\(", re.M)),
     ("rust", re.compile(r"\bfn \w+\s*[(<]|\blet mut\b|\bimpl\b", re.M)),
     ("javascript", re.compile(r"\bfunction\b|\bconst \w+ =|=>|\bvar \w+ =", re.M)),
-    ("ruby", re.compile(r"^\s*def \w+[?!]?(?:\([^)\n]*\))?\s*$|^\s*end\s*$|\bputs\b|Ruby programmer", re.M)),
+    ("ruby", re.compile(r"^\s*def \w+[?!]?(?:\([^)\n]*\))?\s*$|^\s*end\s*$|\bputs\b", re.M)),
     ("python", re.compile(r"^\s*(?:async )?def \w+\(.*|^\s*(?:from \w[\w.]* )?import \w+", re.M)),
     ("sql", re.compile(r"\b(?:select|insert|update|delete)\b.*\b(?:from|into|set|where)\b", re.I | re.S)),
 )  # fmt: skip
+
+
+_NAMED = re.compile(r"\b(\w+) programmer\b")
+"""A comment that says which language is wanted."""
 
 
 class Source(NamedTuple):
@@ -46,7 +50,6 @@ def is_source(text: str) -> bool:
 
 def read_source(text: str) -> Source:
     """Part code from comments. Blanks count only as the depth of a line, where depth has meaning."""
-    language = next((name for name, rule in _LANGUAGES if rule.search(text)), "")
     prose: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
@@ -54,6 +57,9 @@ def read_source(text: str) -> Source:
         return " "
 
     code = _PROSE.sub(keep, text)
+    named = _NAMED.search(" ".join(prose))
+    guessed = (name for name, rule in _LANGUAGES if rule.search(code))
+    language = named.group(1).lower() if named else next(guessed, "")
     tokens: list[str] = []
     for line in code.splitlines():
         if not line.strip():

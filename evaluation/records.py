@@ -127,6 +127,17 @@ _LABELLED = Query(
         ReviewItem.score_version == bindparam("of_scores"),
     ),
 )
+_GUARDED = Query(
+    "guarded_scores",
+    select(Lookup.score).where(
+        Lookup.tenant_id == bindparam("tenant"),
+        Lookup.line == bindparam("of_line"),
+        Lookup.at_ms >= bindparam("since"),
+        Lookup.score_version == bindparam("of_scores"),
+        Lookup.guard.is_not(None),
+        Lookup.score.is_not(None),
+    ),
+)
 _LATEST_SCORES = Query(
     "latest_scores",
     select(Lookup.score, Lookup.guard)
@@ -219,6 +230,14 @@ async def labels_so_far(desk: Desk, policy: Policy, *, score_version: str) -> in
         },
     )
     return int(rows[0][0])
+
+
+async def guarded_scores(desk: Desk, policy: Policy, *, score_version: str) -> FloatArray:
+    """What the guarded lookups of the present evidence would have scored: float64, shape (G,)."""
+    since = await evidence_since(desk.db, policy)
+    params = {"tenant": policy.tenant, "of_line": policy.line, "since": since}
+    rows = await desk.db.read(_GUARDED, {**params, "of_scores": score_version})
+    return np.asarray([row[0] for row in rows], dtype=np.float64)
 
 
 async def latest_scores(

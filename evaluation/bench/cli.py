@@ -115,3 +115,37 @@ def restart(
         tell=lambda text: typer.echo(text, err=True),
     )
     _emit(found, bench.render(found), as_json)
+
+
+@bench_app.command()
+def loop(
+    line: Annotated[
+        list[str] | None, typer.Option(help="faq, search or code; several times; default all.")
+    ] = None,
+    requests: Annotated[
+        int, typer.Option(min=200, help="In shadow, and as many again served.")
+    ] = 20_000,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs per line, each with other traffic.")] = 1,
+    target: Annotated[float, typer.Option(min=0.001, max=0.5)] = 0.03,
+    labels: Annotated[int, typer.Option(min=50, help="Label budget of a run, about.")] = 1_500,
+    as_json: Json = False,
+) -> None:
+    """From an empty database to a certified threshold, and how the promise held on what was served."""
+    import structlog
+
+    from evaluation.bench import loop as bench
+
+    wanted = line or list(bench.LANGUAGES)
+    if unknown := set(wanted) - set(bench.LANGUAGES):
+        raise typer.BadParameter(f"unknown line {', '.join(sorted(unknown))}")
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())  # the table alone
+    found = bench.run(
+        wanted,
+        seeds=range(1, seeds + 1),
+        requests=requests,
+        target=target,
+        label_budget=labels,
+        models_dir=_models_dir(),
+        tell=lambda text: typer.echo(text, err=True),
+    )
+    _emit([r.as_dict() for r in found], bench.render(found), as_json)

@@ -1,8 +1,8 @@
 """`surehit bench loop`: the whole loop on traffic whose truth is known, and how the promise held.
 
-From an empty database: N requests in shadow; a simulated reviewer, who knows the truth, judges what was sampled through
-the functions that the routes call; the tuner certifies and applies; the next N requests are served. The false-hit rate
-of what was really served then stands beside the bound that was certified.
+From an empty database: N requests in shadow, the first quarter of them to plan the sampling with; simulated reviewers,
+who know the truth, judge what was sampled through the functions that the routes call; the tuner certifies and applies;
+the next N requests are served. The false-hit rate of what was really served then stands beside the certified bound.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 import orjson
 from sqlalchemy import bindparam, select
 
-from evaluation import reviews, tuning, watch
+from evaluation import plans, reviews, tuning, watch
 from evaluation.bounds import clopper_pearson_lower, clopper_pearson_upper
 from evaluation.desk import Desk, desk_of
 from index.embedding import catalog
@@ -44,6 +44,7 @@ Tell = Callable[[str], None]
 REVIEWERS = ("reviewer-1", "reviewer-2", "reviewer-3")
 LANGUAGES = {"faq": "en", "search": "zh", "code": "en"}
 _ME = Caller("default", "bench", "admin")
+PILOT_SHARE = 0.25
 _EPOCH_MS = 1_800_000_000_000
 
 
@@ -146,8 +147,7 @@ def run(
     seeds: Sequence[int],
     requests: int,
     target: float,
-    certify_rate: float,
-    certify_floor: float,
+    label_budget: int,
     models_dir: Path,
     tell: Tell = lambda text: None,
 ) -> list[Run]:
@@ -159,13 +159,8 @@ def run(
         for seed in seeds:
             tell(f"{line} seed {seed}: making traffic")
             traffic = make_traffic(line, language, requests=2 * requests, seed=seed)
-            settings = {
-                "language": language,
-                "target_false_hit_rate": target,
-                "sampling": {"certify_rate": certify_rate, "certify_floor": certify_floor},
-            }
             result = asyncio.run(
-                _one(line, seed, traffic, embedder, settings, target=target, tell=tell)
+                _one(line, seed, traffic, embedder, target=target, budget=label_budget, tell=tell)
             )
             tell(row_of(result))
             found.append(result)
@@ -197,33 +192,42 @@ async def _one(
     seed: int,
     traffic: list[dict[str, Any]],
     embedder: Embedder,
-    settings: dict[str, Any],
     *,
     target: float,
+    budget: int,
     tell: Tell,
 ) -> Run:
     began = time.perf_counter()
+    language = LANGUAGES[line]
     half = len(traffic) // 2
+    pilot = round(PILOT_SHARE * half)
     clock = _Clock()
     group_of = {request["id"]: request["group"] for request in traffic}
     with tempfile.TemporaryDirectory() as folder:
-        cache = await _open(Path(folder), clock, embedder, settings["language"])
+        cache = await _open(Path(folder), clock, embedder, language)
         desk = desk_of(cache)
         try:
-            await _configure(cache, line, settings | {"mode": "shadow"})
-            tell(f"{line} seed {seed}: {half} requests in shadow")
-            group_of_lookup, _ = await _replay(cache, line, traffic[:half], clock, group_of)
-            tell(f"{line} seed {seed}: reviewing")
-            labels = await review_all(desk, line, group_of_lookup, group_of)
+            await _configure(cache, line, {"language": language, "target_false_hit_rate": target})
+            groups: dict[str, str] = {}
+            await _plan(desk, line, budget, traffic_ratio=1.0)
+            tell(f"{line} seed {seed}: {pilot} requests in shadow to plan with")
+            await _replay(cache, line, traffic[:pilot], clock, group_of, groups)
+            labels = await review_all(desk, line, groups, group_of)
+            await _plan(desk, line, budget - labels, traffic_ratio=(half - pilot) / max(pilot, 1))
+            clock.now_ms += 1
+            began_ms = clock.now_ms
+            tell(f"{line} seed {seed}: {half - pilot} more in shadow")
+            await _replay(cache, line, traffic[pilot:half], clock, group_of, groups)
+            labels += await review_all(desk, line, groups, group_of)
             tuned = await tuning.tune(
                 desk, "default", line=line, target=target, apply=True, by="bench", reason="bench"
             )
             threshold = tuned.report.get("threshold") if tuned.applied else None
-            window = await _truth(cache, line, group_of_lookup, group_of, threshold)
+            window = await _truth(cache, line, groups, group_of, threshold, began_ms)
             clock.now_ms += 1
             tell(f"{line} seed {seed}: {tuned.sentence()}")
             tell(f"{line} seed {seed}: {len(traffic) - half} requests served")
-            _, served = await _replay(cache, line, traffic[half:], clock, group_of)
+            served = await _replay(cache, line, traffic[half:], clock, group_of, groups)
         finally:
             await cache.journal.close()
             await cache.embedders.close()
@@ -231,7 +235,7 @@ async def _one(
     certificate = tuned.report.get("certificate", {})
     return Run(
         line=line,
-        language=settings["language"],
+        language=language,
         seed=seed,
         requests=half,
         labels=labels,
@@ -264,6 +268,17 @@ async def _open(folder: Path, clock: _Clock, embedder: Embedder, language: str) 
     return cache
 
 
+async def _plan(desk: Desk, line: str, budget: int, *, traffic_ratio: float) -> None:
+    """Sample by what is known: nothing at first, then the pilot's labels and scores."""
+    policy = await desk.policy("default", line)
+    proposal = await plans.propose(
+        desk, policy, label_budget=max(budget, 0), traffic_ratio=traffic_ratio
+    )
+    await plans.put_in_force(
+        desk, "default", line=line, plan=proposal.plan, by="bench", reason="bench"
+    )
+
+
 async def _configure(cache: Cache, line: str, settings: dict[str, Any]) -> None:
     await cache.policies.change(
         "default",
@@ -290,9 +305,9 @@ async def _replay(
     requests: Sequence[dict[str, Any]],
     clock: _Clock,
     group_of: dict[str, str],
-) -> tuple[dict[str, str], _Served]:
-    """Look up, and store the request's own id after a miss; (group by lookup id, what was served)."""
-    groups: dict[str, str] = {}
+    groups: dict[str, str],
+) -> _Served:
+    """Look up, and store the request's own id after a miss; `groups` takes in the group of each lookup."""
     served = _Served()
     for request in requests:
         clock.now_ms = max(clock.now_ms, _EPOCH_MS + int(request["ts_ms"]))
@@ -314,7 +329,7 @@ async def _replay(
             served.could_hit += request["seen"]
         await store(cache, _ME, Put(orjson.dumps(request["id"]), found.lookup_id))
     await cache.journal.flush()
-    return groups, served
+    return served
 
 
 async def review_all(
@@ -354,6 +369,7 @@ _LOGGED = Query(
         Lookup.line == bindparam("of_line"),
         Lookup.guard.is_(None),
         Lookup.score >= bindparam("threshold"),
+        Lookup.at_ms >= bindparam("since"),
     ),
 )
 
@@ -364,6 +380,7 @@ async def _truth(
     group_of_lookup: dict[str, str],
     group_of: dict[str, str],
     threshold: float | None,
+    since_ms: int,
 ) -> tuple[int, int]:
     """(hits, false hits) that the threshold would have had in the logged window."""
     from service import ids
@@ -374,7 +391,7 @@ async def _truth(
     hits = false_hits = 0
     answers: dict[int, str] = {}
     for lookup_id, entry_id in await cache.db.read(
-        _LOGGED, {"of_line": line, "threshold": threshold}
+        _LOGGED, {"of_line": line, "threshold": threshold, "since": since_ms}
     ):
         if entry_id not in answers:
             entry = await entries.get(cache.db, "default", entry_id=entry_id, now=cache.clock_ms())

@@ -30,8 +30,12 @@ class Query:
         on_postgresql = statement.compile(dialect=POSTGRESQL)  # type: ignore[attr-defined]
         self.sqlite = str(on_sqlite)
         self.postgresql = str(on_postgresql)
-        # constants that the statement itself holds (a limit, a zero); what the caller must give has no value here
-        self._defaults = {k: v for k, v in on_sqlite.params.items() if v is not None}
+        # constants that the statement itself holds (a limit, a null); what the caller must give is "required"
+        self._defaults = {
+            name: bind.effective_value
+            for bind, name in on_sqlite.bind_names.items()
+            if not bind.required
+        }
 
     def bound(self, params: dict[str, Any]) -> dict[str, Any]:
         """The parameters with the statement's own constants filled in."""

@@ -8,7 +8,7 @@ import time
 from typing import cast
 
 from service.cache import Caller, Role
-from service.errors import Unauthorized
+from service.errors import Unauthorized, Unavailable
 from service.storage import tenants
 from service.storage.database import Database
 
@@ -72,6 +72,10 @@ class Keys:
     async def _keys_exist(self) -> bool:
         now = time.monotonic()
         if now - self._looked_at > _RECHECK_S:
-            self._any = await tenants.count_keys(self._db) > 0
-            self._looked_at = now
+            try:
+                self._any = await tenants.count_keys(self._db) > 0
+            except Unavailable:
+                if self._looked_at == float("-inf"):
+                    raise
+            self._looked_at = now  # without a database, what was true before it went
         return self._any

@@ -38,7 +38,8 @@ async def figures(cache: Cache, tenant: str, *, days: int) -> dict[str, Any]:
             else:
                 of_line["semantic"]["misses"][reason] = n
         else:
-            of_line["not_looked_up"][reason] = n
+            skipped = of_line["not_looked_up"]
+            skipped[reason] = skipped.get(reason, 0) + n
     for of_line in found.values():
         semantic = of_line["semantic"]
         semantic["hit_rate"] = (

@@ -86,6 +86,14 @@ class LineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Serve a new entry by meaning only after it was reviewed as reusable."""
     stale_while_revalidate_s: Annotated[float, Meta(ge=0.0, le=2_592_000.0)] = 0.0
     stale_if_error_s: Annotated[float, Meta(ge=0.0, le=2_592_000.0)] = 0.0
+    upstream: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    """Name of an upstream from the service's settings for proxied requests; null takes the provider's default."""
+    store_truncated: bool = False
+    """Let the proxy store answers that were cut at a token limit."""
+    store_filtered: bool = False
+    """Let the proxy store answers that a content filter cut."""
+    reuse_tool_calls: bool = True
+    """Let the proxy store answers that call tools: for the exact tier, byte for byte; never found by meaning."""
     inert_fields: list[Annotated[str, Meta(min_length=1, max_length=128)]] = []
     """Own top-level request fields that cannot alter the answer (a tracing label, say)."""
     sampling: Sampling = Sampling()

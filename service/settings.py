@@ -7,8 +7,9 @@ import hashlib
 import os
 import secrets
 from pathlib import Path
+from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import BaseModel, Field, SecretStr, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -17,6 +18,14 @@ from pydantic_settings import (
 )
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class UpstreamSettings(BaseModel, frozen=True, extra="forbid"):
+    """An upstream that lines may name: its address, and the key that goes there and nowhere else."""
+
+    url: str = Field(pattern="^https?://")
+    api_key: SecretStr = SecretStr("")
+    provider: Literal["openai", "anthropic"] = "openai"
 
 
 class Settings(BaseSettings):
@@ -94,13 +103,27 @@ class Settings(BaseSettings):
     anthropic_api_key: SecretStr = Field(
         default=SecretStr(""), description="Sent upstream; empty means: pass the caller's own on."
     )
-    usage_on_hit: str = Field(
+    usage_on_hit: Literal["zero", "original"] = Field(
         default="zero",
-        pattern="^(zero|original)$",
         description="Usage that a proxied hit reports: zero (nothing was spent) or original.",
     )
     upstream_timeout_s: float = Field(
         default=600.0, gt=0, le=3600, description="Longest upstream call of the proxy."
+    )
+    upstream_connect_s: float = Field(
+        default=10.0, gt=0, le=600, description="Longest wait for a connection to an upstream."
+    )
+    upstreams: dict[str, UpstreamSettings] = Field(
+        default={},
+        description="Further upstreams that lines may name, as JSON: "
+        '{"vllm": {"url": "http://gpu:8000/v1", "api_key": "…", "provider": "openai"}}.',
+    )
+    collapse_wait_s: float = Field(
+        default=10.0,
+        ge=0,
+        le=600,
+        description="How long a proxied request waits for the first byte of an identical one "
+        "before it calls the upstream itself.",
     )
 
     @field_validator("data_dir")

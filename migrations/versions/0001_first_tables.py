@@ -268,6 +268,44 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_fills_expires_ms"), ["expires_ms"], unique=False)
 
     op.create_table(
+        "ledger",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("line", sa.String(length=128), nullable=False),
+        sa.Column("model", sa.String(length=128), nullable=False),
+        sa.Column("day", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("layer", sa.String(length=16), nullable=False),
+        sa.Column("requests", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False),
+        sa.Column(
+            "without_usage", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False
+        ),
+        sa.Column(
+            "input_tokens", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False
+        ),
+        sa.Column(
+            "cached_read", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False
+        ),
+        sa.Column(
+            "cache_write_5m", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False
+        ),
+        sa.Column(
+            "cache_write_1h", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False
+        ),
+        sa.Column(
+            "cache_write_other",
+            sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"),
+            nullable=False,
+        ),
+        sa.Column(
+            "output_tokens", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False
+        ),
+        sa.Column(
+            "embedded_tokens", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False
+        ),
+        sa.PrimaryKeyConstraint(
+            "tenant_id", "line", "model", "day", "layer", name=op.f("pk_ledger")
+        ),
+    )
+    op.create_table(
         "leases",
         sa.Column("exact_key", sa.LargeBinary(), nullable=False),
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
@@ -596,6 +634,7 @@ def downgrade() -> None:
 
     op.drop_table("line_changes")
     op.drop_table("leases")
+    op.drop_table("ledger")
     with op.batch_alter_table("fills", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_fills_expires_ms"))
 

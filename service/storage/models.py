@@ -254,6 +254,26 @@ class Counter(Base):
     count: Mapped[int]
 
 
+class LedgerRow(Base):
+    """Tokens per line, model, day and layer. What one layer answered never reached the next: no token is in two rows."""
+
+    __tablename__ = "ledger"
+    tenant_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    line: Mapped[str] = mapped_column(String(128), primary_key=True)
+    model: Mapped[str] = mapped_column(String(128), primary_key=True)
+    day: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    layer: Mapped[str] = mapped_column(String(16), primary_key=True)  # see service.ledger.Layer
+    requests: Mapped[int]
+    without_usage: Mapped[int]  # of these requests; their tokens are not known
+    input_tokens: Mapped[int]  # all input, cached or not
+    cached_read: Mapped[int]
+    cache_write_5m: Mapped[int]
+    cache_write_1h: Mapped[int]
+    cache_write_other: Mapped[int]
+    output_tokens: Mapped[int]
+    embedded_tokens: Mapped[int]  # estimated
+
+
 class Feedback(Base):
     """A user's or application's own verdict: not a random sample, so never part of a curve."""
 

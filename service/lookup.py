@@ -25,7 +25,7 @@ from service.key import CanonicalRequest
 from service.outcome import Hit, Miss, Tier
 from service.partitions import Partition
 from service.policy import BlockedPair, Policy
-from service.storage import entries, fills
+from service.storage import entries, fills, tenants
 from service.storage.database import Row
 
 BOTH: tuple[Tier, ...] = ("exact", "semantic")
@@ -46,6 +46,8 @@ class Ask:
     """Only entries younger than this; 0 accepts none."""
     may_serve: bool = True
     """False: don't serve (`no-cache`), but let the answer be stored."""
+    may_record: bool = True
+    """False (`no-store`): nothing of the request is kept, in log, review or fills; its outcome is counted."""
 
 
 class FillPayload(msgspec.Struct, array_like=True, frozen=True):
@@ -124,7 +126,7 @@ async def _lookup(cache: Cache, caller: Caller, ask: Ask, lookup_id: int) -> Hit
         found.choice.guard,
         found.choice.detail,
     )
-    fill = await _begin_fill(
+    fill = ask.may_record and await _begin_fill(
         cache, caller, policy, ask, canonical, exact_key, lookup_id, found, now
     )
     if not fill:
@@ -152,6 +154,7 @@ async def read_exact(
     policy = cache.policies.held(caller.tenant, ask.line)
     for _ in range(4):
         if policy is None:
+            await _check_key(cache, caller)  # nothing is made for a key that is no longer good
             policy = await cache.policies.get_or_create(
                 caller.tenant, ask.line, change_id=cache.new_id(), now=now
             )
@@ -175,6 +178,12 @@ async def read_exact(
         else:
             return policy, canonical, exact_key, row
     raise Unavailable("the line changes faster than it can be read")
+
+
+async def _check_key(cache: Cache, caller: Caller) -> None:
+    if caller.key_hash is not None:
+        if await tenants.key_by_hash(cache.db, key_hash=caller.key_hash) is None:
+            raise Unauthorized("this API key was revoked")
 
 
 def _exact_hit(cache: Cache, ask: Ask, row: Row, lookup_id: int, now: int) -> Hit | None:
@@ -206,10 +215,9 @@ async def _semantic(
     try:
         return await _search(cache, caller, policy, ask, canonical, canonical.query, now)
     except TextRefused as error:
-        return _none(
-            MissReason(str(error.readability.reason or "bypass").replace("blank", "bypass")),
-            ineligible=error.readability.reason,
-        )
+        # «???» is blank to a model, yet a text that somebody can see: its answer may be stored under its key
+        reason = str(error.readability.reason or "blank").replace("blank", "bypass")
+        return _none(MissReason(reason), ineligible=reason)
     except (EmbeddingError, TimeoutError) as error:
         return _none(MissReason.DEGRADED, detail=f"embedder: {error}")
 
@@ -298,8 +306,9 @@ async def _choose(
         neighbors = cache.partitions.search(partition, vector, k)
         over = [n for n in neighbors if n.similarity >= threshold]
         under = neighbors[len(over) : len(over) + 1]
-        # nearly always one of the first two is served, so the others' rows are read only when needed
-        choice = await judged(over[:_FIRST], under)
+        # nearly always one of the first two is served, so the others' rows are read only when needed;
+        # a near miss must be live as well, or it would tell of what was erased
+        choice = await judged(over[:_FIRST], under) if over else await judged(under, [])
         if choice is not None and choice.candidate is None and len(over) > _FIRST:
             choice = await judged(over, under)
     found.second_score = neighbors[1].similarity if len(neighbors) > 1 else None
@@ -418,7 +427,7 @@ async def _begin_fill(
         )
     )
     settings = cache.settings
-    return await cache.db.write(
+    recorded = cache.db.write(
         lambda tx: fills.begin(
             tx,
             caller.tenant,
@@ -431,6 +440,10 @@ async def _begin_fill(
             keep_until=now + settings.fill_ttl_s * 1000,
         )
     )
+    try:
+        return await asyncio.wait_for(recorded, settings.database_budget_ms / 1000)
+    except TimeoutError as error:
+        raise Unavailable("the database takes too long to record a miss") from error
 
 
 async def _wait(
@@ -476,6 +489,10 @@ def _observe(
     exact_key: bytes,
     now: int,
 ) -> None:
+    if not ask.may_record:
+        outcome, reason = ("hit", "") if found.hit else ("miss", str(found.choice.reason))
+        cache.journal.count(policy.tenant, policy.line, "semantic", outcome, reason)
+        return
     cache.journal.observe(
         Observed(
             lookup_id=lookup_id,

@@ -117,6 +117,26 @@ async def exact(
     return rows[0] if rows else None
 
 
+_STALE = Query(
+    "stale",
+    select(*_EXACT_COLUMNS).where(
+        Entry.exact_key == bindparam("key"),
+        Entry.tenant_id == bindparam("tenant"),
+        Entry.expires_ms <= bindparam("now"),
+        Entry.expires_ms > bindparam("expired_after"),
+    ),
+)
+
+
+async def stale(
+    db: Database, tenant: str, *, key: bytes, now: int, expired_after: int
+) -> Row | None:
+    """(id, response, created_ms, expires_ms) of an entry that ended after a time and was not invalidated since."""
+    params = {"tenant": tenant, "key": key, "now": now, "expired_after": expired_after}
+    rows = await db.read(_STALE, params)
+    return rows[0] if rows else None
+
+
 _LIVE = Query(
     "live_entries",
     select(

@@ -181,9 +181,10 @@ async def read_exact(
 
 
 async def _check_key(cache: Cache, caller: Caller) -> None:
-    if caller.key_hash is not None:
-        if await tenants.key_by_hash(cache.db, key_hash=caller.key_hash) is None:
-            raise Unauthorized("this API key was revoked")
+    if caller.key_hash is None:
+        return
+    if await tenants.key_by_hash(cache.db, key_hash=caller.key_hash) is None:
+        raise Unauthorized("this API key was revoked")
 
 
 def _exact_hit(cache: Cache, ask: Ask, row: Row, lookup_id: int, now: int) -> Hit | None:

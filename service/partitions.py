@@ -75,9 +75,10 @@ class Partitions:
         if partition.since == 0:
             async with partition.loading:  # one loads, the others wait for it
                 if partition.since == 0:
-                    await self._restore(partition)
-                    await self._read(partition)
-        else:
+                    await self._load(partition)
+                    return partition
+        # also after waiting: what the other one read may be older than a store answered before this call
+        if partition.since:
             changed = await entries.changed_in_partition(
                 self._db, tenant, partition=key, since=partition.since
             )
@@ -86,6 +87,14 @@ class Partitions:
             elif changed:
                 partition.since = max(partition.since, *(row[1] for row in changed))
         return partition
+
+    async def _load(self, partition: Partition) -> None:
+        await self._restore(partition)
+        await self._read(partition)
+        if not len(partition.index):
+            # each conversation is a partition of its own: those without an entry must not pile up
+            self._indexes.forget(partition.key)
+            self._held.pop(partition.key, None)
 
     def added(self, key: bytes, entry_id: int, vector: Vector) -> None:
         """A store of this process was committed; saves the next lookup the reading."""

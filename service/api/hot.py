@@ -162,6 +162,8 @@ class HotPath:
         self._metrics = metrics
         self._max_body = max_body
         self._routes = {"/v1/lookup": self._lookup, "/v1/store": self._store}
+        # a lookup's own read proves that the key is good; a store by lookup id reads no key
+        self._verified = {"/v1/store"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Route by path; only POST is ours."""
@@ -169,6 +171,13 @@ class HotPath:
             route = self._routes.get(scope["path"])
             if route is not None:
                 await self._answer(route, scope, receive, send)
+                return
+        if scope["type"] == "http" and scope["path"].startswith("/v1/"):
+            try:
+                receive = _replay(await read_body(receive, self._max_body))
+            except SurehitError as error:
+                headers = [(b"content-type", problem.CONTENT_TYPE.encode())]
+                await _send(send, error.status, headers, problem.body(error))
                 return
         await self._app(scope, receive, send)
 
@@ -181,7 +190,9 @@ class HotPath:
                 cache_control = value.decode("latin-1")
         try:
             body = await read_body(receive, self._max_body)
-            caller = await self._keys().caller(authorization, verify=False)
+            caller = await self._keys().caller(
+                authorization, verify=scope["path"] in self._verified
+            )
             status, headers, reply = await route(caller, body, cache_control)
         except SurehitError as error:
             status, headers = error.status, [(b"content-type", problem.CONTENT_TYPE.encode())]
@@ -192,9 +203,7 @@ class HotPath:
             log.exception("request_failed", path=scope["path"])
             status, headers = 500, [(b"content-type", problem.CONTENT_TYPE.encode())]
             reply = problem.body(problem.Internal())
-        headers.append((b"content-length", str(len(reply)).encode()))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": reply})
+        await _send(send, status, headers, reply)
 
     async def _lookup(self, caller: Caller, body: bytes, cache_control: str | None) -> Any:
         began = time.perf_counter()
@@ -223,6 +232,24 @@ def lookup_headers(outcome: Hit | Miss) -> list[tuple[bytes, bytes]]:
     if isinstance(outcome, Hit):
         headers.append((b"age", str(outcome.age_s).encode()))
     return headers
+
+
+async def _send(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _replay(body: bytes) -> Receive:
+    """A `receive` that hands out a body which was read already."""
+    messages: list[MutableMapping[str, Any]] = [
+        {"type": "http.request", "body": body, "more_body": False}
+    ]
+
+    async def receive() -> MutableMapping[str, Any]:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    return receive
 
 
 async def read_body(receive: Receive, limit: int) -> bytes:

@@ -47,8 +47,17 @@ class Pair:
     score: float | None
 
 
-async def give(cache: Cache, caller: Caller, given: Given) -> bool:
-    """Record a verdict; `not_reusable` blocks the pair before this returns. True when the entry was evicted.
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a verdict brought about."""
+
+    blocked: bool
+    """The pair of query and entry is not served again. An exact hit has no pair: evict its entry."""
+    evicted: bool
+
+
+async def give(cache: Cache, caller: Caller, given: Given) -> Effect:
+    """Record a verdict; `not_reusable` blocks the pair before this returns.
 
     Raises NotFound when no lookup of this tenant has the id.
     """
@@ -57,6 +66,7 @@ async def give(cache: Cache, caller: Caller, given: Given) -> bool:
     row = {
         "id": cache.new_id(),
         "line": pair.line,
+        "scope": pair.scope,
         "lookup_id": number,
         "verdict": given.verdict,
         "reason": given.reason,
@@ -69,32 +79,34 @@ async def give(cache: Cache, caller: Caller, given: Given) -> bool:
     }
     block_id = cache.new_id()
 
-    def write(tx: Transaction) -> None:
+    def write(tx: Transaction) -> bool:
         lookups.add_feedback(tx, caller.tenant, row=row)
-        if given.verdict == "not_reusable":
-            block(
-                tx,
-                caller.tenant,
-                pair,
-                block_id=block_id,
-                source="feedback",
-                by=caller.key_id,
-                now=now,
-            )
+        return given.verdict == "not_reusable" and block(
+            tx,
+            caller.tenant,
+            pair,
+            block_id=block_id,
+            source="feedback",
+            by=caller.key_id,
+            now=now,
+        )
 
-    await cache.db.write(write, durable=True)
+    blocked = await cache.db.write(write, durable=True)
     evict = given.evict and given.verdict == "not_reusable" and pair.entry_id is not None
     if evict:
         await invalidate(cache, caller, Selector(entry_id=pair.entry_id))
-    return evict
+    return Effect(blocked, evict)
 
 
 def block(
     tx: Transaction, tenant: str, pair: Pair, *, block_id: int, source: str, by: str, now: int
-) -> None:
-    """Block a pair for good, on every worker from their next lookup on (the line's revision rises)."""
+) -> bool:
+    """Block a pair for good, on every worker from their next lookup on (the line's revision rises).
+
+    False where there is no pair: nothing was found, or it was the same text.
+    """
     if pair.entry_query is None or pair.response_hash is None or pair.query == pair.entry_query:
-        return  # an exact hit: the answer itself is bad, which evicting it mends; the pair says nothing
+        return False  # an exact hit: the answer itself is bad, which evicting it mends
     blocks.add(
         tx,
         tenant,
@@ -110,6 +122,7 @@ def block(
         now=now,
     )
     line_rows.bump(tx, tenant, line=pair.line)
+    return True
 
 
 async def _pair(cache: Cache, caller: Caller, lookup_id: str) -> tuple[Pair, int]:

@@ -96,12 +96,7 @@ async def erase(cache: Cache, caller: Caller, scope: str) -> Erased:
 
     def remove(tx: Transaction) -> None:
         params = {"tenant": caller.tenant, "of_scope": scope}
-        lookup_ids = [row[0] for row in tx.run(_LOOKUPS_OF_SCOPE, params)]
-        counts["feedback"] = 0
-        for lookup_id in lookup_ids:
-            counts["feedback"] += tx.count(
-                _BLANK_FEEDBACK, {"tenant": caller.tenant, "of_lookup": lookup_id}
-            )
+        counts["feedback"] = tx.count(_BLANK_FEEDBACK, params)
         for name, query in _ERASE.items():
             counts[name] = tx.count(query, params)
 
@@ -125,18 +120,9 @@ _ERASE = {
     )
     for name, table in _ERASED_TABLES.items()
 }
-_LOOKUPS_OF_SCOPE = Query(
-    "lookups_of_scope",
-    Lookup.__table__.select()
-    .with_only_columns(Lookup.__table__.c.id)
-    .where(
-        Lookup.__table__.c.tenant_id == bindparam("tenant"),
-        Lookup.__table__.c.scope == bindparam("of_scope"),
-    ),
-)
 _BLANK_FEEDBACK = Query(
     "blank_feedback",
     update(Feedback)
-    .where(Feedback.tenant_id == bindparam("tenant"), Feedback.lookup_id == bindparam("of_lookup"))
+    .where(Feedback.tenant_id == bindparam("tenant"), Feedback.scope == bindparam("of_scope"))
     .values(query=None, entry_query=None, note=None),
 )

@@ -45,8 +45,12 @@ INERT_FIELDS = frozenset(
 """Top-level fields of a request that cannot alter the answer."""
 
 INERT_MESSAGE_FIELDS = frozenset({"id", "cache_control"})
-"""Fields of a message or content block that cannot alter the answer: ids, and marks for the provider's own cache."""
+"""Fields of a message that cannot alter the answer: its id, and marks for the provider's own cache.
 
+The id of an item without a role stays: it may be all that the item says (`item_reference` of OpenAI's responses).
+"""
+
+_MARKS = frozenset({"cache_control"})
 _TEXT_PARTS = frozenset({"text", "input_text"})
 _BLANK = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))  # invisible, zero width
 
@@ -104,9 +108,9 @@ def canonicalize(request: Any, *, inert: frozenset[str] = frozenset()) -> Canoni
                 context = _dump({**kept, field: [*messages[:-1], last]})
     body = _dump(kept)
     model = kept.get("model")
-    return CanonicalRequest(
-        body, context or body, query, reason, model if isinstance(model, str) else ""
-    )
+    # a label for invalidation and lists; PostgreSQL has no NUL in text
+    label = model.replace("\x00", "\u2400") if isinstance(model, str) else ""
+    return CanonicalRequest(body, context or body, query, reason, label)
 
 
 def _plain(request: Any) -> CanonicalRequest:
@@ -174,7 +178,8 @@ def _turns_field(request: dict[str, Any]) -> tuple[str | None, str | None]:
 def _message(message: Any) -> Any:
     if not isinstance(message, dict):
         return message
-    kept = {k: v for k, v in message.items() if k not in INERT_MESSAGE_FIELDS}
+    inert = INERT_MESSAGE_FIELDS if "role" in message else _MARKS
+    kept = {k: v for k, v in message.items() if k not in inert}
     content = kept.get("content")
     if isinstance(content, str):
         kept["content"] = canonical_text(content)

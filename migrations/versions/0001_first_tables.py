@@ -199,6 +199,7 @@ def upgrade() -> None:
         ),
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
         sa.Column("line", sa.String(length=128), nullable=False),
+        sa.Column("scope", sa.Text(), nullable=False),
         sa.Column(
             "lookup_id", sa.BigInteger().with_variant(sa.INTEGER(), "sqlite"), nullable=False
         ),

@@ -93,7 +93,7 @@ class FeedbackRequest(_Ours):
 
 
 class FeedbackReply(BaseModel):
-    """`blocked`: this pair of query and entry is not served again."""
+    """`blocked`: this pair of query and entry is not served again (an exact hit has no pair: evict its entry)."""
 
     recorded: bool
     blocked: bool

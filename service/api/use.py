@@ -68,6 +68,5 @@ async def post_feedback(
     body: schemas.FeedbackRequest, cache: CacheDep, caller: User
 ) -> schemas.FeedbackReply:
     """Record a verdict; `not_reusable` blocks its pair from the moment this has answered."""
-    evicted = await feedback.give(cache, caller, feedback.Given(**body.model_dump()))
-    blocked = body.verdict == "not_reusable"
-    return schemas.FeedbackReply(recorded=True, blocked=blocked, evicted=evicted)
+    effect = await feedback.give(cache, caller, feedback.Given(**body.model_dump()))
+    return schemas.FeedbackReply(recorded=True, blocked=effect.blocked, evicted=effect.evicted)

@@ -281,6 +281,7 @@ class Feedback(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     tenant_id: Mapped[str] = mapped_column(String(64))
     line: Mapped[str] = mapped_column(String(128))
+    scope: Mapped[str]
     lookup_id: Mapped[int]
     verdict: Mapped[str] = mapped_column(String(16))
     reason: Mapped[str | None]

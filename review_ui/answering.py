@@ -14,7 +14,7 @@ import streamlit as st
 
 from review_ui import state
 from review_ui.client import ServiceError
-from review_ui.replies import REASONS, Verdict
+from review_ui.replies import REASON_WORDS, Item, Verdict
 from review_ui.state import State
 
 DEBOUNCE_MS = 250.0
@@ -61,7 +61,7 @@ def skip(item_id: str, key: str) -> None:
 
 
 def start_flag(item_id: str, key: str) -> None:
-    """Key F: something is odd about this item; a note says what."""
+    """Key F: an admin should look at this item; a note says why."""
     if _counts(item_id, key):
         state.get().stage = "flag"
 
@@ -75,8 +75,10 @@ def flag(item_id: str) -> None:
     if not note:
         desk.tell("warning", "Say in a few words what is odd, or go back.")
         return
-    who = state.signed_in().name
-    _send_and_go_on(lambda: state.client().flag(item_id, reviewer=who, note=note))
+    with reported():
+        state.client().flag(item_id, reviewer=state.signed_in().name, note=note)
+        desk.stage = "verdict"
+        desk.tell("success", "Noted for an admin. Judge it all the same, or skip it.")
 
 
 def undo(item_id: str, key: str) -> None:
@@ -87,7 +89,8 @@ def undo(item_id: str, key: str) -> None:
     if desk.stage != "verdict":
         desk.stage = "verdict"
         return
-    _undo(desk)
+    with reported():
+        _take_back(desk, lambda: state.client().undo(state.line(), state.signed_in().name))
 
 
 def back() -> None:
@@ -104,11 +107,9 @@ def toggle_guideline(item_id: str, key: str) -> None:
 
 def reopen(item_id: str) -> None:
     """One of the last labels, to judge it again."""
-    desk = state.get()
+    who = state.signed_in().name
     with reported():
-        put_back(desk)
-        desk.item = state.client().reopen(item_id, reviewer=state.signed_in().name)
-        desk.stage, desk.reopened = "verdict", True
+        _take_back(state.get(), lambda: state.client().reopen(item_id, reviewer=who))
 
 
 def look_again() -> None:
@@ -184,7 +185,7 @@ def _desk_id(desk: State) -> str:
 
 
 def _label(item_id: str, verdict: str, *, reason: str | None = None) -> None:
-    if verdict not in get_args(Verdict) or (reason and reason not in dict(REASONS)):
+    if verdict not in get_args(Verdict) or (reason and reason not in REASON_WORDS):
         raise ValueError(f"verdict {verdict!r} with reason {reason!r} is not one of the page's")
     who = state.signed_in().name
     _send_and_go_on(
@@ -206,11 +207,10 @@ def _send_and_go_on(send: Callable[[], object]) -> None:
     desk.recent = None
 
 
-def _undo(desk: State) -> None:
-    with reported():
-        undone = state.client().undo(state.line(), state.signed_in().name)
-        if undone is None:
-            desk.tell("info", "There is nothing to take back.")
-            return
-        put_back(desk)  # the undone item is leased again and comes first
-        desk.recent = None
+def _take_back(desk: State, ask: Callable[[], Item | None]) -> None:
+    item = ask()
+    if item is None:
+        desk.tell("info", "There is nothing to take back.")
+        return
+    put_back(desk)
+    desk.item, desk.is_again, desk.recent = item, True, None

@@ -13,11 +13,16 @@ from review_ui.client import ServiceError
 PAGES = Path(__file__).parent / "pages"
 LINES_EVERY_S = 5.0
 
+STYLE = """<style>
+[data-testid="stMainBlockContainer"]{padding:2.2rem 3rem 2rem}
+[data-testid="stSidebarHeader"]{height:2.6rem;margin-bottom:0}
+</style>"""
+
 
 def main() -> None:
     """One run of the script: a click, a key press, a first look."""
     st.set_page_config(page_title="Surehit review", layout="wide")
-    st.html(verbatim.STYLE)
+    st.html(STYLE + verbatim.STYLE)
     # registered before anybody is signed in, so that a link to a page survives the signing in
     chosen = st.navigation(
         [

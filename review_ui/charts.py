@@ -8,9 +8,6 @@ import altair as alt
 
 from review_ui.replies import Curve
 
-THIN_BELOW = 10.0
-"""Effective labels under which a point is grey."""
-
 IN_FORCE, PROPOSED, GREY = "#7c3aed", "#16a34a", "#9ca3af"
 HEIGHT_PX = 230
 
@@ -20,11 +17,11 @@ def false_hits(curve: Curve) -> Any:
     found = _band(
         _rows(curve, "false_hit_rate", "false_hit_rate_low", "false_hit_rate_high"), color="#dc2626"
     )
-    if curve.target is not None:
-        rule = alt.Chart(_data([{"target": curve.target}])).mark_rule(
-            strokeDash=[2, 3], color="#dc2626"
-        )
-        found += rule.encode(y="target:Q", tooltip=[alt.Tooltip("target:Q", format=".1%")])
+    rule = alt.Chart(_data([{"target": curve.target}])).mark_rule(
+        strokeDash=[2, 3], color="#dc2626"
+    )
+    tip = [alt.Tooltip("target:Q", format=".1%")]
+    found += rule.encode(y="target:Q", tooltip=tip)
     return _with_thresholds(found, curve)
 
 
@@ -36,37 +33,42 @@ def hits(curve: Curve) -> Any:
 
 
 def labels(curve: Curve) -> Any:
-    """How many labels lie above each threshold."""
+    """How many labels lie at or above each threshold."""
     rows = [
-        {"threshold": t, "labels": n, "effective": e, "thin": e < THIN_BELOW}
-        for t, n, e in zip(curve.thresholds, curve.labels, curve.effective_labels, strict=True)
-    ]
-    drawn = (
-        alt.Chart(_data(rows))
-        .mark_bar(binSpacing=0)
-        .encode(
-            x=_x(),
-            y=alt.Y("labels:Q", title=None),
-            color=_thin("#64748b"),
-            tooltip=["threshold:Q", "labels:Q", alt.Tooltip("effective:Q", format=".0f")],
+        {"threshold": t, "labels": n, "effective": e, "thin": thin}
+        for t, n, e, thin in zip(
+            curve.thresholds, curve.labels, curve.effective_labels, curve.is_thin, strict=True
         )
-    )
-    return _with_thresholds(drawn, curve)
+    ]
+    base = alt.Chart(_data(rows)).encode(x=_x(), y=alt.Y("labels:Q", title=None))
+    tip = ["threshold:Q", "labels:Q", alt.Tooltip("effective:Q", format=".0f")]
+    dots = base.mark_circle(size=28, opacity=1).encode(color=_thin("#64748b"), tooltip=tip)
+    return _with_thresholds(base.mark_area(opacity=0.25, color="#64748b") + dots, curve)
 
 
 def money(curve: Curve) -> Any:
-    """Expected value of 1,000 lookups at the two prices."""
+    """What 1,000 lookups would save and lose at the two prices, and the difference."""
+    parts = (
+        ("saved", curve.expected_saved, 1.0),
+        ("lost", curve.expected_lost, -1.0),
+        ("remains", curve.expected_value, 1.0),
+    )
     rows = [
-        {"threshold": t, "value": 1000 * v}
-        for t, v in zip(curve.thresholds, curve.expected_value or (), strict=True)
+        {"threshold": t, "what": name, "money": 1000 * sign * value}
+        for name, values, sign in parts
+        for t, value in zip(curve.thresholds, values, strict=True)
     ]
+    names = [name for name, _, _ in parts]
+    scale = alt.Scale(domain=names, range=["#2563eb", "#dc2626", "#0f766e"])
     drawn = (
         alt.Chart(_data(rows))
-        .mark_line(color="#0f766e", strokeWidth=2)
+        .mark_line()
         .encode(
             x=_x(),
-            y=alt.Y("value:Q", title=None),
-            tooltip=["threshold:Q", alt.Tooltip("value:Q", format=".2f")],
+            y=alt.Y("money:Q", title=None),
+            color=alt.Color("what:N", scale=scale, legend=alt.Legend(title=None, orient="bottom")),
+            strokeWidth=alt.condition("datum.what == 'remains'", alt.value(3), alt.value(1.2)),
+            tooltip=["threshold:Q", "what:N", alt.Tooltip("money:Q", format=".2f")],
         )
     )
     zero = alt.Chart(_data([{"zero": 0}])).mark_rule(color=GREY).encode(y="zero:Q")
@@ -76,9 +78,9 @@ def money(curve: Curve) -> Any:
 def _rows(curve: Curve, *names: str) -> list[dict[str, Any]]:
     rate, low, high = (getattr(curve, name) for name in names)
     return [
-        {"threshold": t, "rate": r, "low": a, "high": b, "labels": n, "thin": e < THIN_BELOW}
-        for t, r, a, b, n, e in zip(
-            curve.thresholds, rate, low, high, curve.labels, curve.effective_labels, strict=True
+        {"threshold": t, "rate": r, "low": a, "high": b, "labels": n, "thin": thin}
+        for t, r, a, b, n, thin in zip(
+            curve.thresholds, rate, low, high, curve.labels, curve.is_thin, strict=True
         )
     ]
 
@@ -102,21 +104,21 @@ def _with_thresholds(drawn: Any, curve: Curve) -> Any:
     """Both thresholds as upright lines with their names."""
     rows = [{"threshold": curve.present.threshold, "name": "in force", "color": IN_FORCE}]
     if curve.proposed is not None:
-        rows.append(
-            {"threshold": curve.proposed["threshold"], "name": "proposed", "color": PROPOSED}
-        )
+        rows.append({"threshold": curve.proposed.threshold, "name": "proposed", "color": PROPOSED})
     base = alt.Chart(_data(rows)).encode(
         x=_x(), color=alt.Color("color:N", scale=None, legend=None)
     )
     rule = base.mark_rule(strokeWidth=2, strokeDash=[6, 3])
     name = base.mark_text(align="right", dx=-4, y=10, fontSize=11).encode(text="name:N")
     return (
-        alt.layer(drawn, rule, name).properties(height=HEIGHT_PX).resolve_scale(color="independent")
+        alt.layer(drawn, rule, name)
+        .properties(height=HEIGHT_PX)
+        .resolve_scale(color="independent", strokeWidth="independent")
     )
 
 
 def _data(rows: list[dict[str, Any]]) -> Any:
-    return alt.Data(values=rows)  # type: ignore[no-untyped-call] - altair leaves it untyped
+    return alt.Data(values=rows)  # type: ignore[no-untyped-call]  # altair leaves it untyped
 
 
 def _x() -> Any:

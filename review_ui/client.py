@@ -17,11 +17,13 @@ from review_ui.replies import (
     Decisions,
     Dispute,
     EntryPage,
+    Handed,
     Item,
     Labelled,
     Next,
     Progress,
     Recent,
+    Tuned,
 )
 
 T = TypeVar("T")
@@ -87,23 +89,20 @@ class Client:
         self._act(f"{_item(item_id)}/skip", reviewer=reviewer)
 
     def flag(self, item_id: str, *, reviewer: str, note: str) -> None:
-        """Hand an item to whoever adjudicates, with a note."""
+        """Ask an admin to look at an item, with a note; it stays with the reviewer."""
         self._act(f"{_item(item_id)}/flag", reviewer=reviewer, note=note)
 
     def release(self, item_id: str, *, reviewer: str) -> None:
         """Give a leased item back without a verdict."""
         self._act(f"{_item(item_id)}/release", reviewer=reviewer)
 
-    def reopen(self, item_id: str, *, reviewer: str) -> Item:
-        """Lease one of the reviewer's last labels again."""
-        return self._post(f"{_item(item_id)}/reopen", Item, reviewer=reviewer)
+    def reopen(self, item_id: str, *, reviewer: str) -> Item | None:
+        """Take back one of the reviewer's last labels; its item, leased to him again."""
+        return self._post(f"{_item(item_id)}/reopen", Handed, reviewer=reviewer).item
 
-    def undo(self, line: str, reviewer: str) -> str | None:
-        """Take the last label back; the id of its item, leased again, or None when there is none."""
-        found: dict[str, str | None] = self._post(
-            "/v1/review/undo", dict[str, Any], line=line, reviewer=reviewer
-        )
-        return found.get("item_id")
+    def undo(self, line: str, reviewer: str) -> Item | None:
+        """Take back the reviewer's last label or skip; its item, leased to him again."""
+        return self._post("/v1/review/undo", Handed, line=line, reviewer=reviewer).item
 
     def recent(self, line: str, reviewer: str, *, limit: int = 10) -> tuple[Recent, ...]:
         """The reviewer's last labels, newest first."""
@@ -125,9 +124,10 @@ class Client:
         kind = dict[str, tuple[Dispute, ...]]
         return self._get("/v1/review/disputes", kind, line=line)["items"]
 
-    def decide(self, item_id: str, *, reviewer: str, verdict: str, reason: str) -> None:
+    def decide(self, item_id: str, *, reviewer: str, verdict: str, reason: str | None) -> None:
         """Settle a dispute."""
-        self._act(f"{_item(item_id)}/decide", reviewer=reviewer, verdict=verdict, reason=reason)
+        more = {"reason": reason} if reason else {}
+        self._act(f"{_item(item_id)}/decide", reviewer=reviewer, verdict=verdict, **more)
 
     def add_gold(
         self, line: str, *, query: str, entry_query: str, answer: str, verdict: str
@@ -150,22 +150,17 @@ class Client:
             f"{_line(line)}/curve", Curve, saved_per_hit=saved_per_hit, cost_of_wrong=cost_of_wrong
         )
 
-    def tune(self, line: str, *, target: float, confidence: float, reason: str) -> dict[str, Any]:
+    def tune(self, line: str, *, target: float, confidence: float) -> Tuned:
         """Look for the loosest threshold that can be certified; a decision is recorded, not applied."""
         return self._post(
-            f"{_line(line)}/tune",
-            dict[str, Any],
-            target=target,
-            confidence=confidence,
-            apply=False,
-            reason=reason,
+            f"{_line(line)}/tune", Tuned, target=target, confidence=confidence, apply=False
         )
 
     def decisions(self, line: str) -> Decisions:
         """Every decision of the line."""
         return self._get(f"{_line(line)}/decisions", Decisions)
 
-    def apply_decision(self, line: str, decision_id: str | int, *, reason: str) -> None:
+    def apply_decision(self, line: str, decision_id: str, *, reason: str) -> None:
         """Put a decision in force; an older one rolls back."""
         self._act(f"{_line(line)}/decisions/{_part(decision_id)}/apply", reason=reason)
 
@@ -243,18 +238,26 @@ class Client:
         return reply.content
 
 
+class _Refused(msgspec.Struct):
+    field: str
+    message: str
+
+
+class _Problem(msgspec.Struct):
+    title: str
+    detail: str = ""
+    errors: tuple[_Refused, ...] = ()
+
+
 def _problem(reply: httpx2.Response) -> ServiceError:
-    """RFC 9457 in words; anything else by its status."""
+    """RFC 9457 in words; anything else (a proxy's own page, say) by its status."""
     try:
-        found = msgspec.json.decode(reply.content)
-        fields = tuple(f"{e['field']} {e['message']}" for e in found.get("errors", ()))
-        return ServiceError(
-            reply.status_code, found["title"], found.get("detail") or "", fields=fields
-        )
-    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
-        return ServiceError(
-            reply.status_code, f"The service answered {reply.status_code}", reply.reason_phrase
-        )
+        found = msgspec.json.decode(reply.content, type=_Problem)
+    except msgspec.DecodeError:
+        title = f"The service answered {reply.status_code}"
+        return ServiceError(reply.status_code, title, reply.reason_phrase)
+    fields = tuple(f"{e.field} {e.message}" for e in found.errors)
+    return ServiceError(reply.status_code, found.title, found.detail, fields=fields)
 
 
 def _converted(content: bytes, kind: type[T]) -> T:
@@ -266,8 +269,8 @@ def _converted(content: bytes, kind: type[T]) -> T:
         ) from error
 
 
-def _part(name: str | int) -> str:
-    return quote(str(name), safe="")
+def _part(name: str) -> str:
+    return quote(name, safe="")
 
 
 def _line(line: str) -> str:

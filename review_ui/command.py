@@ -63,6 +63,7 @@ def flags(host: str, port: int) -> list[str]:
         "browser.gatherUsageStats": "false",
         "client.toolbarMode": "minimal",
         "client.showErrorDetails": "none",
+        "runner.magicEnabled": "false",  # it would print every loose string of a page
         "theme.primaryColor": "#2563eb",
     }
     found = [f"--{name}={value}" for name, value in options.items()]

@@ -3,20 +3,19 @@
 QUESTION = "Would the stored answer have been acceptable for what is asked now?"
 
 GUIDELINE = """\
-**Judge the stored answer against the new question.** The old question only explains where the answer comes from;
-two questions may look alike and need other answers, or look different and need the same one.
+**Judge the stored answer against the new question.** The stored question only tells where the answer comes from.
 
-**1 · Reusable.** Somebody who asks the new question is served well by the stored answer. Other words, more or less
-detail are fine.
+**1 Reusable.** Whoever asks now is served well by it. Other words, more or less detail are fine.
 
-**2 · Not reusable.** It misses, misleads, or was made for somebody else. The next key says why.
+**2 Not reusable.** It misses, misleads, or was made for somebody else. The next key says why.
 
-**3 · Unsure.** You can't tell. It is kept and counted against the threshold, so never guess to get on.
+**3 Unsure.** You can't tell. It is kept, and counts against the threshold: no need to guess.
 
-*Fresh answer*: what the model said to the new question just now. It may differ in words. It may also be the worse one.
+The **fresh answer** is what the model said just now. It may differ in words; it may be the worse one.
 
-*Stored answer bad in itself* (reason 8): wrong for its own question, too. Then the entry is at fault, not the match.
+**Bad answer** (8): wrong for its own question, too. Then the entry is at fault, not the match.
 
-**S** leaves the item to others · **U** takes your last verdict back · **F** hands it on with a note.
-Score, sampling and other people's verdicts are hidden until you have answered, on purpose.
+**S** leaves it to others. **U** takes your last verdict back. **F** tells an admin.
+
+Score and other people's verdicts stay hidden until you have answered, on purpose.
 """

@@ -8,18 +8,20 @@ import msgspec
 
 Verdict = Literal["reusable", "not_reusable", "unsure"]
 
-REASONS: tuple[tuple[str, str], ...] = (
-    ("different_intent", "asks for something else"),
-    ("number", "another number, amount or date"),
-    ("entity", "another name, product or place"),
-    ("negation", "negated, or the opposite"),
-    ("direction", "the other direction"),
-    ("stale", "the answer is out of date"),
-    ("personal", "depends on who asks"),
-    ("answer_bad", "the stored answer is bad in itself"),
-    ("other", "something else"),
+REASONS: tuple[tuple[str, str, str], ...] = (
+    ("different_intent", "Other intent", "asks for something else"),
+    ("number", "Number", "another number, amount or date"),
+    ("entity", "Entity", "another name, product or place"),
+    ("negation", "Negation", "negated, or the opposite"),
+    ("direction", "Direction", "the other way round: from A to B, from B to A"),
+    ("stale", "Stale", "the answer is out of date"),
+    ("personal", "Personal", "it depends on who asks"),
+    ("answer_bad", "Bad answer", "the stored answer is wrong for its own question, too"),
+    ("other", "Other", "something else"),
 )
-"""Why an answer is not reusable, in the order of the keys 1 to 9: (code, words)."""
+"""Why an answer is not reusable, in the order of the keys 1 to 9: (code, on the button, in words)."""
+
+REASON_WORDS = {code: words for code, _, words in REASONS}
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +39,12 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     age_s: float | None = None
     round: int = 1
     lease_until_ms: int = 0
+
+
+class Handed(msgspec.Struct, frozen=True, kw_only=True):
+    """An item leased again to the reviewer whose label on it was taken back; none when there was nothing."""
+
+    item: Item | None = None
 
 
 class Next(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,16 +84,20 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewerFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """One reviewer's work; kappa is null where it would mislead."""
+    """One reviewer's work; kappa is null where it would mislead, and `kappa_withheld` says why."""
 
     reviewer: str
     labels: int = 0
+    today: int = 0
     gold: Gold = Gold()
+    judged_with_others: int = 0
+    agreed: int = 0
     kappa: float | None = None
+    kappa_withheld: str | None = None
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a line's review stands."""
+    """Where a line's review stands; `state_text` is the state of its promise in words."""
 
     open: int = 0
     second: int = 0
@@ -94,7 +106,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     withdrawn: int = 0
     labels_today: int = 0
     state: str = "off"
-    labels_needed: int | None = None
+    state_text: str = ""
     by_reviewer: tuple[ReviewerFigures, ...] = ()
 
 
@@ -119,12 +131,36 @@ class Present(msgspec.Struct, frozen=True, kw_only=True):
     """The threshold in force."""
 
     threshold: float
+    mode: str = ""
     certified: bool = False
-    decision_id: str | int | None = None
+    decision_id: str | None = None
+
+
+class Proposed(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest decision that could be put in force and is not."""
+
+    decision_id: str
+    threshold: float
+    target: float
+    confidence: float
+
+
+class PromiseState(msgspec.Struct, frozen=True, kw_only=True):
+    """`off`, `collecting`, `certified`, `expired` or `alarm`, and the same in words with its figures."""
+
+    state: str
+    text: str
+
+
+class NotCertified(msgspec.Struct, frozen=True, kw_only=True):
+    """What is missing for a certificate."""
+
+    reason: str | None = None
+    labels_missing: int | None = None
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):
-    """Rates over thresholds: equally long lists, thresholds ascending, rates in [0, 1]."""
+    """Rates over thresholds: equally long lists, thresholds ascending, rates in [0, 1], money per lookup."""
 
     thresholds: list[float]
     hit_rate: list[float]
@@ -135,23 +171,76 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     false_hit_rate_high: list[float]
     labels: list[int]
     effective_labels: list[float]
+    is_thin: list[bool]
+    expected_value: list[float]
+    expected_saved: list[float]
+    expected_lost: list[float]
+    lookups: int
+    labelled: int
+    target: float
+    confidence: float
     present: Present
-    wrong_reuse_rate: list[float] = []
-    expected_value: list[float] | None = None
-    lookups: int = 0
-    labelled: int = 0
-    target: float | None = None
-    confidence: float | None = None
-    proposed: dict[str, Any] | None = None
-    state: Any = None
-    not_certified: dict[str, Any] | None = None
+    state: PromiseState
+    proposed: Proposed | None = None
+    not_certified: NotCertified | None = None
+    waiting: int = 0
+    is_pilot: bool = False
+
+
+class Tuned(msgspec.Struct, frozen=True, kw_only=True):
+    """What a look at the labels came to, in words; certified, there is a decision to apply."""
+
+    certified: bool
+    text: str
+    decision_id: str | None = None
+    labels_missing: int | None = None
+
+
+class Certificate(msgspec.Struct, frozen=True, kw_only=True):
+    """What a decision rests on: labels at or above its threshold, and the rates there."""
+
+    labels: int
+    false_hits: int
+    unsure: int
+    hit_rate: float
+    point_estimate: float
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What was kept with a decision."""
+
+    certificate: Certificate | None = None
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """A threshold that was certified. `void` says why it can't be served any more; null while it can."""
+
+    decision_id: str
+    created_ms: int
+    by: str
+    threshold: float
+    target: float
+    confidence: float
+    in_force: bool = False
+    void: str | None = None
+    evidence: Evidence = Evidence()
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision was applied, alarmed or found void."""
+
+    act: str
+    at_ms: int
+    by: str
+    reason: str
+    decision_id: str | None = None
 
 
 class Decisions(msgspec.Struct, frozen=True, kw_only=True):
     """All decisions of a line and what became of them, newest first."""
 
-    decisions: list[dict[str, Any]] = []
-    events: list[dict[str, Any]] = []
+    decisions: tuple[Decision, ...] = ()
+    events: tuple[Event, ...] = ()
 
 
 class EntryRow(msgspec.Struct, frozen=True, kw_only=True):

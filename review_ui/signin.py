@@ -118,7 +118,7 @@ def _from_proxy(config: PageSettings) -> SignedIn | None:
 def _from_form(config: PageSettings) -> SignedIn | None:
     _welcome()
     asks_key = not config.is_loopback or not config.key
-    with st.form("sign-in", width=420):
+    with st.form("sign-in", width=440):
         name = st.text_input("Your name", max_chars=MAX_NAME, help="Your labels bear it.").strip()
         optional = " (if the service has keys)" if config.is_loopback else ""
         typed = st.text_input(f"API key{optional}", type="password").strip() if asks_key else ""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from review_ui.client import Client
-from review_ui.replies import Item, Progress, Recent
+from review_ui.replies import Item, Progress, Recent, Tuned
 
 STATE = "surehit"
 LINE = "line"
@@ -45,7 +45,7 @@ class State:
     # the review page
     item: Item | None = None
     stage: Stage = "verdict"
-    reopened: bool = False
+    is_again: bool = False
     remaining: int = 0
     mine_today: int = 0
     recent: tuple[Recent, ...] | None = None
@@ -59,7 +59,7 @@ class State:
     pressed_key: str = ""
     # the other pages
     entries_before: list[str] = field(default_factory=list)
-    tuned: dict[str, Any] | None = None
+    tuned: tuple[str, Tuned] | None = None
 
     def tell(self, kind: Literal["error", "warning", "success", "info"], text: str) -> None:
         """Have a message shown above the page, once."""
@@ -67,7 +67,7 @@ class State:
 
     def forget_item(self) -> None:
         """Back to «nothing on the desk»; the next rendering asks for an item."""
-        self.item, self.stage, self.reopened = None, "verdict", False
+        self.item, self.stage, self.is_again = None, "verdict", False
 
 
 def get() -> State:

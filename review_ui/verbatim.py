@@ -35,7 +35,7 @@ STYLE = """<style>
 .sh-mark{font-family:monospace;font-size:.72em;background:#f59e0b40;border-radius:.2rem;
   padding:0 .15rem;vertical-align:.1em}
 .sh-space{opacity:.6}
-.sh-head{font-size:.8rem;font-weight:600;letter-spacing:.03em;text-transform:uppercase;opacity:.72}
+.sh-head{margin-bottom:.25rem;font-size:.8rem;font-weight:600;letter-spacing:.03em;text-transform:uppercase;opacity:.72}
 </style>"""
 
 _NAMED = {"\t": "TAB", "\r": "CR", "\x00": "NUL", "\x1b": "ESC", "\xad": "SHY", "\ufeff": "BOM"}
@@ -46,16 +46,18 @@ _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0
 _MARKDOWN = re.compile(r"([!-/:-@\[-`{-~])")
 
 
-def show(text: str, *, height: str = "", question: bool = False, key: str = "") -> None:
-    """Show a text as it is, scrolling beyond `height` (CSS); a very long one is cut, and that is said."""
-    shown = text
-    if len(text) > MAX_SHOWN and not (key and st.session_state.get(f"whole-{key}")):
-        shown = text[:MAX_SHOWN]
-    st.html(box(escape(shown), height=height, question=question))
-    if len(text) > MAX_SHOWN:
-        st.caption(f"{len(shown):,} of {len(text):,} characters.")
-        if key:
-            st.checkbox("Show all of it", key=f"whole-{key}")
+def show(head: str, text: str, *, height: str = "", empty: str = "(empty)", key: str = "") -> None:
+    """Show a text as it is under a heading, scrolling beyond `height` (CSS); a very long one is cut, as is said."""
+    is_long = len(text) > MAX_SHOWN
+    shown = text[:MAX_SHOWN] if is_long and not st.session_state.get(f"whole-{key}") else text
+    st.html(headed(head, box(escape(shown), height=height, empty=empty)))
+    if is_long:
+        st.checkbox(f"All {len(text):,} characters (now {len(shown):,})", key=f"whole-{key}")
+
+
+def headed(head: str, markup: str) -> str:
+    """A small heading above escaped text."""
+    return f'<div class="sh-head">{html.escape(head)}</div>{markup}'
 
 
 def box(markup: str, *, height: str = "", question: bool = False, empty: str = "(empty)") -> str:
@@ -65,11 +67,6 @@ def box(markup: str, *, height: str = "", question: bool = False, empty: str = "
     extra = " sh-question" if question else ""
     # tabindex: a box that scrolls must be reachable by keyboard
     return f'<div class="sh-text{extra}" dir="auto" tabindex="0"{style}>{body}</div>'
-
-
-def headed(head: str, markup: str) -> str:
-    """A small heading (our own words) above escaped text."""
-    return f'<div class="sh-head">{html.escape(head)}</div>{markup}'
 
 
 def escape(text: str, *, changed: bool = False) -> str:

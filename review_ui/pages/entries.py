@@ -47,8 +47,8 @@ def _table(entries: list[EntryRow]) -> EntryRow | None:
             "question": (e.query or "(exact tier only)")[:300],
             "scope": e.scope,
             "model": e.model,
-            "stored": tables.moment(e.created_ms),
-            "expires": tables.moment(e.expires_ms),
+            "stored (UTC)": tables.moment(e.created_ms),
+            "expires (UTC)": tables.moment(e.expires_ms),
             "hits": e.hits,
             "bytes": e.response_bytes,
             "quarantined": e.quarantined,
@@ -75,20 +75,19 @@ def _one(entry_id: str) -> None:
     entry = state.client().entry(entry_id)
     left, right = st.columns(2)
     with left:
-        st.html(verbatim.headed("Question", ""))
-        verbatim.show(entry["query"] or "", height="12vh", question=True)
+        verbatim.show(
+            "Question", entry["query"] or "", empty="(exact tier only)", key=f"query-{entry_id}"
+        )
         with st.expander("Whole request"):
-            verbatim.show(
-                json.dumps(entry["request"], ensure_ascii=False, indent=2),
-                key=f"request-{entry_id}",
-            )
+            request = json.dumps(entry["request"], ensure_ascii=False, indent=2)
+            verbatim.show("JSON", request, key=f"request-{entry_id}")
     with right:
         answer, what = readable(entry["response"])
-        st.html(verbatim.headed(f"Answer ({what})" if what else "Answer", ""))
-        verbatim.show(answer, height="24vh", key=f"answer-{entry_id}")
+        head = f"Answer ({what})" if what else "Answer"
+        verbatim.show(head, answer, key=f"answer-{entry_id}")
     facts = [
-        f"stored {tables.said(entry['created_ms'])}",
-        f"expires {tables.said(entry['expires_ms']) or 'never by itself'}",
+        f"stored {tables.moment(entry['created_ms'])} UTC",
+        f"expires {tables.moment(entry['expires_ms']) or 'never by itself'}",
         f"{entry['hits']} hits",
         f"policy version {entry['policy_version']}",
         f"tags {', '.join(entry['tags']) or 'none'}",

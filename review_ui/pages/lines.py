@@ -41,7 +41,7 @@ def _table(lines: list[dict[str, Any]]) -> None:
             "confidence": tables.percent(line["confidence"], digits=0),
             "language": line["language"],
             "policy version": line["policy_version"],
-            "changed": tables.moment(line["updated_ms"]),
+            "changed (UTC)": tables.moment(line["updated_ms"]),
             "by": line["updated_by"],
         }
         for line in lines
@@ -124,7 +124,7 @@ def _changes(line: dict[str, Any]) -> None:
     st.markdown("**Last changes**")
     rows = [
         {
-            "when": tables.moment(c["at_ms"]),
+            "when (UTC)": tables.moment(c["at_ms"]),
             "by": c["by"],
             "what": _difference(c.get("before"), c.get("after")),
             "why": c["reason"],

@@ -8,9 +8,6 @@ import streamlit as st
 
 from review_ui import state, tables, verbatim
 
-LATER_LAYERS = {"provider_cache": "Provider prompt cache", "prefix": "Shared prefixes"}
-"""Layers that the service reports only where somebody measures them: shown when they are there."""
-
 
 def page() -> None:
     """A table per line."""
@@ -27,7 +24,8 @@ def page() -> None:
         st.warning(verbatim.plain(f"Embedding model {embedder}: {words}"))
     st.caption(
         "Exact hits are answers to the same bytes. Semantic hits are answers to other words, counted against the "
-        "lookups that reached the semantic tier. A total of both would say nothing, so there is none."
+        "lookups that reached the semantic tier. A total of both would say nothing, so there is none. What the "
+        "provider's own prompt cache and shared prefixes add is measured by `surehit audit`."
     )
 
 
@@ -61,11 +59,6 @@ def _layers(found: dict[str, Any]) -> list[dict[str, str]]:
             _reasons(semantic["misses"]),
         ),
     ]
-    for key, layer in LATER_LAYERS.items():
-        if key in found:
-            rows.append(
-                _row(layer, "–", "–", tables.percent(found[key].get("rate")), _reasons(found[key]))
-            )
     if found["not_looked_up"]:
         rows.append(_row("Not looked up", "–", "–", "–", _reasons(found["not_looked_up"])))
     return rows

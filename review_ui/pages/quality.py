@@ -7,7 +7,7 @@ import streamlit as st
 from review_ui import answering, state, tables, verbatim
 from review_ui.answer import readable
 from review_ui.client import ServiceError
-from review_ui.replies import REASONS, Dispute, Progress
+from review_ui.replies import REASON_WORDS, Dispute, Progress
 
 VERDICTS = {
     "reusable": "reusable",
@@ -47,17 +47,20 @@ def _reviewers(progress: Progress) -> None:
         {
             "reviewer": r.reviewer,
             "labels": r.labels,
+            "today": r.today,
             "known answers seen": r.gold.n,
             "false hits found": tables.percent(r.gold.sensitivity, digits=0),
             "false alarms": tables.percent(r.gold.false_alarm, digits=0),
-            "kappa": "withheld" if r.kappa is None else f"{r.kappa:.2f}",
+            "judged with others": r.judged_with_others,
+            "agreed": r.agreed,
+            "kappa": f"withheld: {r.kappa_withheld}" if r.kappa is None else f"{r.kappa:.2f}",
         }
         for r in progress.by_reviewer
     ]
     tables.show(rows, empty="Nobody has judged anything on this line yet.")
     st.caption(
-        "Found and false alarms are measured on items with a known answer, which look like all others. Kappa is "
-        "withheld where verdicts are too one-sided: two good reviewers then get a low one."
+        "«Found» and «false alarms» are measured on items with a known answer, which look like all others. Kappa is "
+        "withheld where verdicts are too few or too one-sided: two good reviewers would get a low one."
     )
 
 
@@ -88,11 +91,11 @@ def _dispute(item: Dispute) -> None:
         ):
             text, what = readable(response)
             with column:
-                st.html(verbatim.headed(f"{head} ({what})" if what else head, ""))
-                verbatim.show(text, height="9rem", key=f"{head}-{item.item_id}")
+                full = f"{head} ({what})" if what else head
+                verbatim.show(full, text, height="9rem", key=f"{head}-{item.item_id}")
         for label in item.labels:
             words = VERDICTS.get(label.verdict, label.verdict)
-            because = ", ".join(filter(None, (dict(REASONS).get(label.reason or ""), label.note)))
+            because = ", ".join(filter(None, (REASON_WORDS.get(label.reason or ""), label.note)))
             st.html(
                 f"<div><b>{verbatim.escape(label.reviewer)}</b>: {verbatim.escape(words)}"
                 f"{': ' + verbatim.escape(because) if because else ''}</div>"
@@ -102,8 +105,8 @@ def _dispute(item: Dispute) -> None:
             verdict = a.selectbox("Verdict", list(VERDICTS)[:3], format_func=VERDICTS.__getitem__)
             reason = b.selectbox(
                 "Reason",
-                [code for code, _ in REASONS],
-                format_func=dict(REASONS).__getitem__,
+                list(REASON_WORDS),
+                format_func=REASON_WORDS.__getitem__,
                 help="Kept with «not reusable».",
             )
             if c.form_submit_button("Settle", type="primary", width="stretch"):
@@ -112,7 +115,7 @@ def _dispute(item: Dispute) -> None:
                         item.item_id,
                         reviewer=state.signed_in().name,
                         verdict=verdict,
-                        reason=reason if verdict == "not_reusable" else "",
+                        reason=reason if verdict == "not_reusable" else None,
                     )
                     state.get().tell("success", "Settled.")
                 st.rerun()

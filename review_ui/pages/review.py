@@ -14,9 +14,12 @@ from review_ui.state import State
 
 MARKS = {"reusable": "✓", "not_reusable": "✗", "unsure": "?"}
 POLL_S = 10
+QUESTION_HEIGHT = "16vh"
+ANSWER_HEIGHT = "38vh"
 
 STYLE = """<style>
-.st-key-verdicts button{min-height:3.1rem;font-size:1.05rem}
+.st-key-verdicts button{min-height:3rem}
+.st-key-guideline p{font-size:.86rem;line-height:1.4;margin-bottom:.5rem}
 .st-key-verdict-1 button{border-color:#16a34a;background:#16a34a1c}
 .st-key-verdict-2 button{border-color:#dc2626;background:#dc26261c}
 .st-key-verdict-3 button{border-color:#d97706;background:#d977061c}
@@ -53,7 +56,7 @@ def page() -> None:
     if desk.item is None:
         _nothing(desk)
     else:
-        _item(desk.item, reopened=desk.reopened)
+        _item(desk.item, is_again=desk.is_again)
         with st.container(key="verdicts"):
             {"verdict": _verdicts, "reason": _reasons, "flag": _flag}[desk.stage](desk.item)
     answering.mark_shown(desk)
@@ -62,44 +65,44 @@ def page() -> None:
 def _progress(desk: State) -> None:
     total = desk.mine_today + desk.remaining
     words = [f"{desk.mine_today} by you today", f"{desk.remaining} waiting"]
-    if desk.progress is not None and desk.progress.labels_needed:
-        words.append(
-            f"about {desk.progress.labels_needed} more labels until this line can be certified"
-        )
+    if desk.progress is not None:
+        words.append(f"line: {desk.progress.state_text or desk.progress.state}")
     st.progress(desk.mine_today / total if total else 1.0, text=" · ".join(words))
 
 
-def _item(item: Item, *, reopened: bool) -> None:
-    again = " (again: your new verdict replaces the old one)" if reopened else ""
+def _item(item: Item, *, is_again: bool) -> None:
+    again = " (your last verdict on it was taken back)" if is_again else ""
     st.markdown(f"**{QUESTION}**{again}")
     stored_words, now_words = verbatim.compare(item.entry_query, item.query)
+    fresh, fresh_kind = readable(item.fresh_response)
+    stored, stored_kind = readable(item.entry_response)
+    age = "" if item.age_s is None else f"{_span(item.age_s)} old"
     left, right = st.columns(2)
     with left:
-        _text("Asked now", now_words, height="17vh", question=True)
-        fresh, what = readable(item.fresh_response)
-        _answer("Answer of a fresh call", fresh, what, key=f"fresh-{item.item_id}")
+        st.html(_question("Asked now", now_words))
+        verbatim.show(
+            _head("Answer of a fresh call", fresh_kind),
+            fresh,
+            height=ANSWER_HEIGHT,
+            empty="(none: the model was not asked)",
+            key=f"fresh-{item.item_id}",
+        )
     with right:
-        _text("Stored question", stored_words, height="17vh", question=True)
-        stored, what = readable(item.entry_response)
-        age = f"stored {_span(item.age_s)} before" if item.age_s is not None else ""
-        what = " · ".join(filter(None, (what, age)))
-        _answer("Stored answer", stored, what, key=f"stored-{item.item_id}")
+        st.html(_question("Stored question", stored_words))
+        head = _head("Stored answer", stored_kind, age)
+        verbatim.show(head, stored, height=ANSWER_HEIGHT, key=f"stored-{item.item_id}")
 
 
-def _text(head: str, markup: str, *, height: str, question: bool = False) -> None:
-    st.html(verbatim.headed(head, verbatim.box(markup, height=height, question=question)))
+def _question(head: str, markup: str) -> str:
+    return verbatim.headed(head, verbatim.box(markup, height=QUESTION_HEIGHT, question=True))
 
 
-def _answer(head: str, text: str, what: str, *, key: str) -> None:
-    st.html(verbatim.headed(f"{head} ({what})" if what else head, ""))
-    if text:
-        verbatim.show(text, height="34vh", key=key)
-    else:
-        st.html(verbatim.box("", height="34vh", empty="(none: nobody asked the model)"))
+def _head(name: str, *facts: str) -> str:
+    return " · ".join(filter(None, (name, *facts)))
 
 
 def _verdicts(item: Item) -> None:
-    wide = st.columns([3, 3, 3, 2, 2, 2, 2])
+    wide = st.columns([6, 6, 6, 4, 4, 5, 4])
     for column, key, words, verdict in zip(
         wide,
         "123",
@@ -121,29 +124,23 @@ def _verdicts(item: Item) -> None:
 
 
 def _reasons(item: Item) -> None:
-    st.markdown("**Not reusable, because …**")
-    columns = st.columns(5)
-    for n, (code, words) in enumerate(REASONS):
-        with columns[n % 5]:
-            _button(
-                words.capitalize(),
-                str(n + 1),
-                answering.give_reason,
-                item.item_id,
-                str(n + 1),
-                code,
-            )
-    with columns[4]:
+    st.html('<div class="sh-head">Not reusable, because …</div>')
+    columns = [*st.columns(5), *st.columns(5)]
+    for n, (code, name, words) in enumerate(REASONS):
+        key = str(n + 1)
+        with columns[n]:
+            _button(name, key, answering.give_reason, item.item_id, key, code, help_text=words)
+    with columns[-1]:
         _button("Back", "U", answering.undo, item.item_id, "U")
 
 
 def _flag(item: Item) -> None:
     with st.form("flag", border=False):
-        st.text_input("What is odd about this item?", key=state.FLAG_NOTE, max_chars=500)
+        st.text_input("What should an admin look at?", key=state.FLAG_NOTE, max_chars=500)
         send, back, _ = st.columns([1, 1, 4])
         with send:
             st.form_submit_button(
-                "Hand on",
+                "Tell",
                 type="primary",
                 on_click=answering.flag,
                 args=(item.item_id,),
@@ -153,7 +150,9 @@ def _flag(item: Item) -> None:
             st.form_submit_button("Back", on_click=answering.back, width="stretch")
 
 
-def _button(words: str, key: str, act: Callable[..., None], item_id: str, *args: str) -> None:
+def _button(
+    words: str, key: str, act: Callable[..., None], item_id: str, *args: str, help_text: str = ""
+) -> None:
     """A button with its key. The item is part of the widget: a late press stays with the item that it was meant for."""
     st.button(
         words,
@@ -161,6 +160,7 @@ def _button(words: str, key: str, act: Callable[..., None], item_id: str, *args:
         shortcut=key,
         on_click=act,
         args=(item_id, *args),
+        help=help_text or None,
         width="stretch",
     )
 
@@ -191,7 +191,7 @@ def _watch() -> None:
 
 def _guideline(desk: State) -> None:
     if desk.guideline_open:
-        with st.container(border=True):
+        with st.container(border=True, key="guideline"):
             st.markdown(GUIDELINE)
 
 

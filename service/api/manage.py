@@ -35,7 +35,7 @@ async def get_lines(cache: CacheDep, caller: User) -> dict[str, list[dict[str, o
 
 
 @router.get("/v1/lines/{line}")
-async def get_line(line: str, cache: CacheDep, caller: User) -> dict[str, object]:
+async def get_line(line: schemas.Text, cache: CacheDep, caller: User) -> dict[str, object]:
     """One line, with its last changes."""
     policy = await cache.policies.load(caller.tenant, line)
     if policy is None:
@@ -56,7 +56,7 @@ async def get_line(line: str, cache: CacheDep, caller: User) -> dict[str, object
 
 @router.put("/v1/lines/{line}")
 async def put_line(
-    line: str, body: dict[str, Any], cache: CacheDep, caller: Admin
+    line: schemas.Text, body: dict[str, Any], cache: CacheDep, caller: Admin
 ) -> dict[str, object]:
     """Create or replace a line; fields that are not named take their defaults."""
     return await _change(
@@ -66,7 +66,7 @@ async def put_line(
 
 @router.patch("/v1/lines/{line}")
 async def patch_line(
-    line: str, body: dict[str, Any], cache: CacheDep, caller: Admin
+    line: schemas.Text, body: dict[str, Any], cache: CacheDep, caller: Admin
 ) -> dict[str, object]:
     """Change the named fields of a line."""
     return await _change(
@@ -105,8 +105,8 @@ def _without_reason(body: dict[str, Any]) -> dict[str, Any]:
 async def list_entries(
     cache: CacheDep,
     caller: User,
-    line: str,
-    text: str = "",
+    line: schemas.Text,
+    text: schemas.Text = "",
     before: str | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> dict[str, Any]:

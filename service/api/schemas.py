@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from service.decision import MissReason
 
-Name = Annotated[str, Field(min_length=1, max_length=128)]
+
+def _is_plain(text: str) -> str:
+    """Text that both databases can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must not hold half of a surrogate pair") from None
+    if "\x00" in text:
+        raise ValueError("must not hold a NUL character")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_is_plain)]
+Name = Annotated[Text, Field(min_length=1, max_length=128)]
 
 
 class _Ours(BaseModel):
@@ -87,8 +100,8 @@ class FeedbackRequest(_Ours):
 
     lookup_id: str
     verdict: Literal["reusable", "not_reusable", "unsure"]
-    reason: Annotated[str, Field(max_length=64)] | None = None
-    note: Annotated[str, Field(max_length=4000)] | None = None
+    reason: Annotated[Text, Field(max_length=64)] | None = None
+    note: Annotated[Text, Field(max_length=4000)] | None = None
     evict: bool = False
 
 
@@ -104,12 +117,12 @@ class InvalidateRequest(_Ours):
     """All entries that match every given field."""
 
     entry_id: str | None = None
-    tag: str | None = None
-    scope: str | None = None
-    line: str | None = None
-    model: str | None = None
+    tag: Text | None = None
+    scope: Text | None = None
+    line: Text | None = None
+    model: Text | None = None
     stored_before: (
-        Annotated[float, Field(ge=0, description="Seconds since 1970 UTC.")] | str | None
+        Annotated[float, Field(ge=0, le=1e11, description="Seconds since 1970 UTC.")] | str | None
     ) = Field(default=None, description="Seconds since 1970 UTC, or ISO 8601 with a zone.")
     dry_run: bool = False
 
@@ -123,7 +136,7 @@ class InvalidateReply(BaseModel):
 class EraseRequest(_Ours):
     """Everything of one scope."""
 
-    scope: Annotated[str, Field(min_length=1, max_length=512)]
+    scope: Annotated[Text, Field(min_length=1, max_length=512)]
 
 
 class EraseReply(BaseModel):

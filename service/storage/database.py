@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from service.errors import InvalidRequest
 from service.storage.query import Query
 
 T = TypeVar("T")
@@ -63,6 +64,12 @@ class Database(Protocol):
         `work` may run twice, so it must change nothing but rows.
         """
         ...
+
+
+def unkeepable(error: Exception) -> InvalidRequest:
+    """A value that no row can hold (a NUL, half a surrogate pair, a number beyond 64 bits) is its sender's fault."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return InvalidRequest(f"a value of this request cannot be kept: {reason}")
 
 
 def open_database(url: str, *, budget_ms: int) -> Database:

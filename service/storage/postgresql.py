@@ -13,7 +13,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
-from service.storage.database import Row, Transaction
+from service.storage.database import Row, Transaction, unkeepable
 from service.storage.query import Query
 from service.storage.writer import Work, Writer
 
@@ -77,6 +77,8 @@ class PostgresqlDatabase:
                 cursor = connection.cursor(binary=True)
                 await cursor.execute(query.postgresql, query.bound(params))
                 return await cursor.fetchall()
+        except (psycopg.DataError, UnicodeEncodeError) as error:
+            raise unkeepable(error) from error
         except (psycopg.Error, PoolTimeout, TimeoutError) as error:
             raise Unavailable(f"PostgreSQL: {_short(error)}") from error
 
@@ -144,6 +146,8 @@ class _WriteConnection:
         try:
             with self._connection.transaction():
                 work.value = work.run(transaction)
+        except (psycopg.DataError, UnicodeEncodeError) as error:
+            work.error = unkeepable(error)
         except (SurehitError, ValueError, pg_errors.IntegrityError) as error:
             work.error = error  # this work's own fault: the others of the group go on
 

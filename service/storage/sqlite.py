@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
-from service.storage.database import Row, Transaction
+from service.storage.database import Row, Transaction, unkeepable
 from service.storage.query import Query
 from service.storage.writer import Work, Writer
 
@@ -75,6 +75,8 @@ class SqliteDatabase:
             raise Unavailable("the database is not open")
         try:
             return self._reader.execute(query.sqlite, query.bound(params)).fetchall()
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise unkeepable(error) from error
         except sqlite3.Error as error:
             raise Unavailable(f"SQLite: {error}") from error
 
@@ -137,6 +139,9 @@ class _WriteConnection:
         self._connection.execute("SAVEPOINT work")
         try:
             work.value = work.run(transaction)
+        except (UnicodeEncodeError, OverflowError) as error:
+            self._connection.execute("ROLLBACK TO work")
+            work.error = unkeepable(error)
         except (SurehitError, ValueError, sqlite3.IntegrityError) as error:
             # this work's own fault: the others of the group go on
             self._connection.execute("ROLLBACK TO work")

@@ -296,3 +296,9 @@ def _models_dir() -> Path:
 def _misuse(message: str) -> typer.Exit:
     Console(stderr=True).print(Text(f"surehit: {message}", style="red"))
     return typer.Exit(MISUSE)
+
+
+def register(app: typer.Typer) -> None:
+    """Join the `surehit` command."""
+    app.command()(audit)
+    app.command()(diff)

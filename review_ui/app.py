@@ -10,7 +10,9 @@ import streamlit as st
 from review_ui import answering, signin, state, verbatim
 from review_ui.client import ServiceError
 
-PAGES = Path(__file__).parent / "pages"
+PAGES = (
+    Path(__file__).parent / "views"
+)  # not `pages`: Streamlit would run that folder past the sign-in
 LINES_EVERY_S = 5.0
 
 STYLE = """<style>

@@ -6,6 +6,7 @@ Two processes, since reviewers who label fast would otherwise slow every lookup 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import signal
 import socket
@@ -52,7 +53,14 @@ def run(settings: Settings, *, demo: bool, page: bool = True) -> int:
             typer.echo(replay.send(base).summary())
         if page:
             started.append(
-                _start("review", "--host", settings.host, "--port", str(settings.ui_port))
+                _start(
+                    "review",
+                    "--host",
+                    settings.host,
+                    "--port",
+                    str(settings.ui_port),
+                    SUREHIT_URL=base,
+                )
             )
             _wait(f"http://{settings.host}:{settings.ui_port}", started[1])
         typer.echo(addresses(settings, base, page=page))
@@ -75,8 +83,9 @@ def addresses(settings: Settings, base: str, *, page: bool) -> str:
     return f"\nAPI      {base}/v1\nReview   {review}\nDocs     {base}/docs\n"
 
 
-def _start(*arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "service.cli", *arguments])  # noqa: S603 - our own command
+def _start(*arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "service.cli", *arguments]
+    return subprocess.Popen(command, env={**os.environ, **environment})  # noqa: S603 - our own command
 
 
 def _wait(url: str, process: subprocess.Popen[bytes]) -> None:

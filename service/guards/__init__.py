@@ -1,7 +1,7 @@
 """Guards: cheap checks on two texts that refuse a reuse. They see no vectors and never permit."""
 
 from service.guards.analysis import Analysis, analyse
-from service.guards.judge import ALL, GUARD_VERSION, GUARDS, compare, judge, judge_all
+from service.guards.judging import ALL, GUARD_VERSION, GUARDS, compare, evidence, judge, judge_all
 from service.guards.refusal import Refusal
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Refusal",
     "analyse",
     "compare",
+    "evidence",
     "judge",
     "judge_all",
 ]

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from service.guards import han, words
-from service.guards.analysis import Analysis, Unit
+from service.guards.analysis import Analysis
 from service.guards.lexicon import english as en
+from service.guards.units import Unit
 
 TEMPLATE = 0.5
 """From this likeness on, two texts are one wording with a changed part, and that part is judged."""
@@ -47,7 +48,8 @@ class Alignment:
 
     def shared_weight(self) -> float:
         """Weight of the matched units."""
-        return sum(_WEIGHTS[self.a.units[i].kind] for i, _ in self.pairs)
+        units_a, units_b = self.a.units, self.b.units
+        return sum(max(_WEIGHTS[units_a[i].kind], _WEIGHTS[units_b[j].kind]) for i, j in self.pairs)
 
 
 def weight(units: list[Unit]) -> float:
@@ -56,7 +58,9 @@ def weight(units: list[Unit]) -> float:
 
 
 def align(a: Analysis, b: Analysis) -> Alignment:
-    """Match the units of two texts."""
+    """Match the units of two texts; the result for (b, a) is this one turned round."""
+    if a.text > b.text:
+        return _turned(align(b, a))
     out = Alignment(a, b)
     start, end = out.shared = _shared(a.skeleton, b.skeleton)
     out.likeness = (start + end) / max(1, len(a.skeleton), len(b.skeleton))
@@ -70,6 +74,20 @@ def align(a: Analysis, b: Analysis) -> Alignment:
         out.opposites = _match(out, _opposite)
     out.pairs.sort()
     return out
+
+
+def _turned(pair: Alignment) -> Alignment:
+    return Alignment(
+        pair.b,
+        pair.a,
+        pairs=sorted((j, i) for i, j in pair.pairs),
+        left_a=pair.left_b,
+        left_b=pair.left_a,
+        opposites=[(j, i) for i, j in pair.opposites],
+        likeness=pair.likeness,
+        shared=pair.shared,
+        inserted=pair.inserted,
+    )
 
 
 def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[int, int]:
@@ -150,9 +168,7 @@ def same_han(left: str, right: str) -> bool:
     """Whether two Chinese words stand on one synonym line, or one holds the other."""
     groups = han.groups()
     mine, yours = groups.get(left), groups.get(right)
-    if mine and yours and not mine.isdisjoint(yours):
-        return True
-    return False
+    return bool(mine and yours and not mine.isdisjoint(yours))
 
 
 def _mistyped(left: Unit, right: Unit) -> bool:

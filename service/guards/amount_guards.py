@@ -20,7 +20,11 @@ def number(pair: Alignment) -> Refusal | None:
     hard_right = [amount for amount in right if not amount.soft]
     if not hard_left and not hard_right and not (left and right):
         return None
-    if pair.likeness < TEMPLATE and (not left or not right) and all(_aside(x) for x in left + right):
+    if (
+        pair.likeness < TEMPLATE
+        and (not left or not right)
+        and all(_aside(x) for x in left + right)
+    ):
         return None
     if {amount.raw for amount in hard_left + hard_right} == {1} and (not left or not right):
         return None  # "one" beside no number
@@ -33,7 +37,9 @@ def _digits(pair: Alignment) -> Refusal | None:
     right = Counter(re.findall(r"[0-9]+", pair.b.text))
     if left == right:
         return None
-    return Refusal("number", f"{' '.join(left - right) or 'none'} vs {' '.join(right - left) or 'none'}"[:200])
+    return Refusal(
+        "number", f"{' '.join(left - right) or 'none'} vs {' '.join(right - left) or 'none'}"[:200]
+    )
 
 
 def unit(pair: Alignment) -> Refusal | None:
@@ -43,7 +49,7 @@ def unit(pair: Alignment) -> Refusal | None:
         return None
     for mine, yours in zip(sorted(left), sorted(right), strict=True):
         told_apart = pair.likeness >= TEMPLATE and (pair.only_a("word") or pair.only_b("word"))
-        if mine.unit and yours.unit or (mine.unit != yours.unit and told_apart):
+        if (mine.unit and yours.unit) or (mine.unit != yours.unit and told_apart):
             return Refusal("unit", f"{_show(left)} vs {_show(right)}")
     return None  # one side leaves the unit out
 

@@ -3,30 +3,17 @@
 What remains of the text is judged as words; what was taken is judged by value.
 """
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 from service.guards import quantity as q
+from service.guards.dates import take_date
+from service.guards.stream import Amounts, hold, is_kind, joined, key_at
 from service.guards.text import Token
 
-_DATE_HAN = {"年": "year", "月": "month", "月份": "month", "日": "day", "号": "day"}
-_CLOCK_HAN = frozenset({"点", "点钟", "时"})
 _ORDINAL_SUFFIX = frozenset({"st", "nd", "rd", "th"})
 _LETTER_SCALES = {"k": 1000, "m": 10**6, "mn": 10**6, "b": 10**9, "bn": 10**9}
 _ARTICLES = frozenset({"a", "an"})
-_TIMES_OF_DAY = {"noon": 720, "midday": 720, "midnight": 0, "中午": 720, "午夜": 0}
 _VERSION_WORDS = frozenset({"version", "ver", "release", "版本", "版"})
-_GERMANE_YEARS = range(1000, 2200)
-
-
-@dataclass
-class Amounts:
-    """The amounts of one text, and the tokens left over with a place holder for each amount."""
-
-    quantities: list[q.Quantity] = field(default_factory=list)
-    dates: list[str] = field(default_factory=list)
-    versions: list[str] = field(default_factory=list)
-    rest: list[Token] = field(default_factory=list)
 
 
 def take_amounts(tokens: list[Token]) -> Amounts:
@@ -34,153 +21,16 @@ def take_amounts(tokens: list[Token]) -> Amounts:
     found = Amounts()
     at = 0
     while at < len(tokens):
-        used = _date(tokens, at, found) or _version(tokens, at, found) or _amount(tokens, at, found)
+        used = (
+            take_date(tokens, at, found)
+            or _version(tokens, at, found)
+            or _amount(tokens, at, found)
+        )
         if not used:
             found.rest.append(tokens[at])
             used = 1
         at += used
     return found
-
-
-def _key(tokens: list[Token], at: int) -> str:
-    return tokens[at].key if 0 <= at < len(tokens) else ""
-
-
-def _is(tokens: list[Token], at: int, kind: str) -> bool:
-    return 0 <= at < len(tokens) and tokens[at].kind == kind
-
-
-def _joined(tokens: list[Token], at: int) -> bool:
-    """Whether token `at` follows its predecessor without a blank."""
-    return 0 < at < len(tokens) and (
-        tokens[at].start == tokens[at - 1].start + len(tokens[at - 1].text)
-    )
-
-
-def _hold(found: Amounts, kind: str, key: str, token: Token) -> None:
-    found.rest.append(Token(kind, token.text, key, token.start))
-
-
-# dates and times ---------------------------------------------------------------------------------
-
-
-def _date(tokens: list[Token], at: int, found: Amounts) -> int:
-    token = tokens[at]
-    key = token.key
-    if token.kind == "isodate":
-        parts = [int(part) for part in key.replace("/", "-").replace(".", "-").split("-")]
-        names = ("year", "month", "day") if parts[0] > 31 else ("day", "month", "year")
-        found.dates += [f"{name}={part}" for name, part in zip(names, parts, strict=True)]
-        used = 1
-    elif token.kind == "time":
-        found.dates.append(f"time={q.clock(key)}")
-        used = 1
-    elif key in q.MONTHS and token.kind == "word":
-        used = _month(tokens, at, found)
-    elif key in q.WEEKDAYS:
-        found.dates.append(f"weekday={q.WEEKDAYS[key]}")
-        used = 1
-    elif key.startswith("weekday") and key[7:].isdigit():
-        found.dates.append(f"weekday={key[7:]}")  # written so by `han.write_digits`
-        used = 1
-    elif key in _TIMES_OF_DAY:
-        found.dates.append(f"time={_TIMES_OF_DAY[key]}")
-        used = 1
-    else:
-        used = _numbered_date(tokens, at, found)
-    if used:
-        _hold(found, "date", "<date>", token)
-    return used
-
-
-def _month(tokens: list[Token], at: int, found: Amounts) -> int:
-    """A month name, with a day before or after it and a year after it."""
-    key, text = tokens[at].key, tokens[at].text
-    if key in ("may", "march", "mar", "sun", "sat"):
-        numbered = _is(tokens, at + 1, "num") or _key(tokens, at - 1) in ("in", "of", "by", "until")
-        if not (numbered and (text[0].isupper() or _key(tokens, at - 1) in ("in", "of"))):
-            return 0
-    found.dates.append(f"month={q.MONTHS[key]}")
-    used = 1
-    day = _small_number(tokens, at + used)
-    if day and day[0] <= 31:
-        found.dates.append(f"day={day[0]}")
-        used += day[1]
-    if _key(tokens, at + used) == ",":
-        used += _is(tokens, at + used + 1, "num")
-    if _is(tokens, at + used, "num") and _key(tokens, at + used).isdigit():
-        year = int(_key(tokens, at + used))
-        if year in _GERMANE_YEARS:
-            found.dates.append(f"year={year}")
-            used += 1
-    return used
-
-
-def _small_number(tokens: list[Token], at: int) -> tuple[int, int] | None:
-    """(value, tokens used) of a day number such as `3`, `3rd`, `third`, `twenty first`."""
-    key = _key(tokens, at)
-    if _is(tokens, at, "num") and key.isdigit() and len(key) <= 2:
-        return int(key), 2 if _key(tokens, at + 1) in _ORDINAL_SUFFIX else 1
-    if key in q.ORDINALS:
-        return q.ORDINALS[key], 1
-    if key in ("twenty", "thirty") and _key(tokens, at + 1) in q.ORDINALS:
-        return int(q.english_number([key]) or 0) + q.ORDINALS[_key(tokens, at + 1)], 2
-    return None
-
-
-def _numbered_date(tokens: list[Token], at: int, found: Amounts) -> int:
-    """`3 May`, `3rd of May`, `5日`, `2024年`, `three o'clock`; a bare year counts as a year."""
-    if (
-        not _is(tokens, at, "num")
-        and tokens[at].key not in q.ORDINALS
-        and (tokens[at].key not in q.NUMBER_WORDS)
-    ):
-        return 0
-    small = _small_number(tokens, at)
-    if small and small[0] <= 31:
-        of = at + small[1] + (_key(tokens, at + small[1]) == "of")
-        if _key(tokens, of) in q.MONTHS and _key(tokens, of) not in ("mar", "sun"):
-            found.dates.append(f"day={small[0]}")
-            return of - at + (_month(tokens, of, found) or _plain_may(found))
-    key, after = tokens[at].key, _key(tokens, at + 1)
-    if key.isdigit() and after in _DATE_HAN:
-        if after == "年" and int(key) not in _GERMANE_YEARS:
-            return 0
-        found.dates.append(f"{_DATE_HAN[after]}={int(key)}")
-        return 2
-    if key.isdigit() and after in _CLOCK_HAN and int(key) <= 24:
-        return _han_clock(tokens, at, found)
-    if after in ("o'clock", "oclock") or (after == "o" and _key(tokens, at + 2) == "clock"):
-        value = q.english_number([key]) if not key.isdigit() else Fraction(int(key))
-        found.dates.append(f"time={(value or 0) * 60}")
-        return 2 if after != "o" else 3
-    if after in ("am", "pm") and key in q.NUMBER_WORDS:
-        found.dates.append(f"time={q.clock(f'{q.english_number([key])} {after}')}")
-        return 2
-    if key.isdigit() and len(key) == 4 and int(key) in range(1800, 2100):
-        if _key(tokens, at - 1) in ("in", "of", "since", "from", "until", "for", "the", "by", ","):
-            found.dates.append(f"year={int(key)}")
-            return 1 + (after == "s")
-    return 0
-
-
-def _plain_may(found: Amounts) -> int:
-    found.dates.append("month=5")
-    return 1
-
-
-def _han_clock(tokens: list[Token], at: int, found: Amounts) -> int:
-    """`3点`, `3点半`, `3点20分`, with 下午 or 晚上 before it."""
-    hour, used = int(tokens[at].key), 2
-    if _key(tokens, at - 1) in ("下午", "晚上", "傍晚", "今晚") and hour < 12:
-        hour += 12
-    minute = 0
-    if _key(tokens, at + 2) == "半":
-        minute, used = 30, 3
-    elif _is(tokens, at + 2, "num") and _key(tokens, at + 2).isdigit():
-        minute, used = int(_key(tokens, at + 2)), 3 + (_key(tokens, at + 3) == "分")
-    found.dates.append(f"time={hour * 60 + minute}")
-    return used
 
 
 # versions ----------------------------------------------------------------------------------------
@@ -191,11 +41,11 @@ def _version(tokens: list[Token], at: int, found: Amounts) -> int:
     token = tokens[at]
     if token.kind == "version":
         found.versions.append(_version_form(token.key.lstrip("v")))
-        used = 1 + (_key(tokens, at + 1) in _VERSION_WORDS)
-    elif token.key in _VERSION_WORDS and _is(tokens, at + 1, "num"):
+        used = 1 + (key_at(tokens, at + 1) in _VERSION_WORDS)
+    elif token.key in _VERSION_WORDS and is_kind(tokens, at + 1, "num"):
         found.versions.append(_version_form(tokens[at + 1].key))
         used = 2
-    elif token.kind == "num" and _key(tokens, at + 1) in _VERSION_WORDS:
+    elif token.kind == "num" and key_at(tokens, at + 1) in _VERSION_WORDS:
         found.versions.append(_version_form(token.key))
         used = 2
     elif token.kind == "num" and _named_before(tokens, at) and not _unit(tokens, at + 1):
@@ -203,7 +53,7 @@ def _version(tokens: list[Token], at: int, found: Amounts) -> int:
         used = 1
     else:
         return 0
-    _hold(found, "version", "<version>", token)
+    hold(found, "version", "<version>", token)
     return used
 
 
@@ -243,7 +93,7 @@ def _amount(tokens: list[Token], at: int, found: Amounts) -> int:
         return 0
     text = " ".join(piece.text for piece in tokens[at : at + used])
     found.quantities.append(q.Quantity(value, name, soft, text, raw))
-    _hold(found, "num", f"<{value} {name}>" if not soft else "<soft>", token)
+    hold(found, "num", f"<{value} {name}>" if not soft else "<soft>", token)
     return used
 
 
@@ -254,7 +104,7 @@ def _value(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:
         return _digits(tokens, at)
     if token.kind != "word" and token.key not in ("半",):
         return None
-    key, after = token.key, _key(tokens, at + 1)
+    key, after = token.key, key_at(tokens, at + 1)
     if key in ("half", "quarter") or (key in _ARTICLES and after in ("half", "third", "quarter")):
         return _part(tokens, at)
     if key in _ARTICLES and after in q.SCALES and len(after) > 2:
@@ -281,22 +131,22 @@ def _value(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:
 def _part(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:
     """`half a million`, `half an hour`, `a half`, `a third of`."""
     first = at + (tokens[at].key in _ARTICLES)
-    value = q.FRACTION_WORDS[_key(tokens, first)]
+    value = q.FRACTION_WORDS[key_at(tokens, first)]
     used = first - at + 1
-    if _key(tokens, at + used) in _ARTICLES:
-        nxt = _key(tokens, at + used + 1)
+    if key_at(tokens, at + used) in _ARTICLES:
+        nxt = key_at(tokens, at + used + 1)
         if nxt in q.SCALES:
             return value * q.SCALES[nxt], used + 2, False
         if nxt in q.UNITS:
             return value, used + 1, False
-    if _key(tokens, first) == "quarter" and first == at and _key(tokens, at + 1) != "of":
+    if key_at(tokens, first) == "quarter" and first == at and key_at(tokens, at + 1) != "of":
         return None
     return value, used, False
 
 
 def _scaled(tokens: list[Token], at: int, value: Fraction, used: int) -> tuple[Fraction, int]:
-    while _key(tokens, at) in q.SCALES and len(_key(tokens, at)) > 2:
-        value *= q.SCALES[_key(tokens, at)]
+    while key_at(tokens, at) in q.SCALES and len(key_at(tokens, at)) > 2:
+        value *= q.SCALES[key_at(tokens, at)]
         at, used = at + 1, used + 1
     return value, used
 
@@ -306,15 +156,15 @@ def _digits(tokens: list[Token], at: int) -> tuple[Fraction, int, bool]:
     value = Fraction(tokens[at].key.replace(",", ""))
     used = 1
     if (
-        _key(tokens, at + 1) == "/" and _joined(tokens, at + 1) and _joined(tokens, at + 2)
-        and _is(tokens, at + 2, "num") and _key(tokens, at + 3) != "/"
+        key_at(tokens, at + 1) == "/" and joined(tokens, at + 1) and joined(tokens, at + 2)
+        and is_kind(tokens, at + 2, "num") and key_at(tokens, at + 3) != "/"
         and Fraction(tokens[at + 2].key.replace(",", ""))
     ):  # fmt: skip
         return value / Fraction(tokens[at + 2].key.replace(",", "")), 3, False
-    after = _key(tokens, at + 1)
-    if _joined(tokens, at + 1) and after in _LETTER_SCALES and not _is_length(tokens, at + 1):
+    after = key_at(tokens, at + 1)
+    if joined(tokens, at + 1) and after in _LETTER_SCALES and not _is_length(tokens, at + 1):
         return value * _LETTER_SCALES[after], 2, False
-    if after in _ORDINAL_SUFFIX and _joined(tokens, at + 1):
+    if after in _ORDINAL_SUFFIX and joined(tokens, at + 1):
         return value, 2, False
     value, used = _scaled(tokens, at + 1, value, used)
     return (*_and_half(tokens, at, value, used), False)
@@ -322,11 +172,11 @@ def _digits(tokens: list[Token], at: int) -> tuple[Fraction, int, bool]:
 
 def _is_length(tokens: list[Token], at: int) -> bool:
     """Whether a joined `m` means metres: small letter and no currency sign before the number."""
-    return tokens[at].text == "m" and _key(tokens, at - 2) not in ("$", "€", "£")
+    return tokens[at].text == "m" and key_at(tokens, at - 2) not in ("$", "€", "£")
 
 
 def _and_half(tokens: list[Token], at: int, value: Fraction, used: int) -> tuple[Fraction, int]:
-    if [_key(tokens, at + used + i) for i in range(3)] == ["and", "a", "half"]:
+    if [key_at(tokens, at + used + i) for i in range(3)] == ["and", "a", "half"]:
         return value + Fraction(1, 2), used + 3
     return value, used
 
@@ -334,10 +184,10 @@ def _and_half(tokens: list[Token], at: int, value: Fraction, used: int) -> tuple
 def _words(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:
     """The longest run of number words that makes one number."""
     end = at
-    while _key(tokens, end) in q.NUMBER_WORDS or (
-        _key(tokens, end) in ("and", "point")
+    while key_at(tokens, end) in q.NUMBER_WORDS or (
+        key_at(tokens, end) in ("and", "point")
         and end > at
-        and _key(tokens, end + 1) in q.NUMBER_WORDS
+        and key_at(tokens, end + 1) in q.NUMBER_WORDS
     ):
         end += 1
     value = None
@@ -347,10 +197,10 @@ def _words(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:
     if value is None:
         return None
     used = end - at
-    after = _key(tokens, at + used)
+    after = key_at(tokens, at + used)
     if after in q.FRACTION_WORDS and after not in ("half", "quarter") and used == 1:
         return value * q.FRACTION_WORDS[after], 2, False
-    if after == "quarters" and _key(tokens, at + used + 1) == "of":
+    if after == "quarters" and key_at(tokens, at + used + 1) == "of":
         return value / 4, used + 1, False
     if after == "dozen":
         return value * 12, used + 1, False
@@ -362,7 +212,7 @@ def _words(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:
 def _unit(tokens: list[Token], at: int) -> tuple[str, Fraction, int] | None:
     """(dimension, factor, tokens used) of the unit that starts here."""
     skip = 0
-    if _key(tokens, at) == "-" and _joined(tokens, at) and _joined(tokens, at + 1):
+    if key_at(tokens, at) == "-" and joined(tokens, at) and joined(tokens, at + 1):
         skip = 1
     if at + skip >= len(tokens):
         return None
@@ -372,13 +222,13 @@ def _unit(tokens: list[Token], at: int) -> tuple[str, Fraction, int] | None:
     key = (
         token.key.split("-")[0].rstrip(".") if token.kind == "word" else token.key.replace(" ", "")
     )
-    if key in q.CURRENCIES and not (token.text == "won"):
+    if key in q.CURRENCIES and token.text != "won":
         return q.CURRENCIES[key], Fraction(1), skip + 1
-    if key == "个" and _key(tokens, at + 1) in ("月", "小时", "星期", "季度", "世纪"):
-        dimension, factor = q.UNITS[_key(tokens, at + 1)]
+    if key == "个" and key_at(tokens, at + 1) in ("月", "小时", "星期", "季度", "世纪"):
+        dimension, factor = q.UNITS[key_at(tokens, at + 1)]
         return dimension, factor, 2
     if key == "degree" or key == "degrees":
-        scale = _key(tokens, at + skip + 1)
+        scale = key_at(tokens, at + skip + 1)
         if scale in ("c", "f", "celsius", "fahrenheit"):
             return (
                 q.UNITS[{"c": "celsius", "f": "fahrenheit"}.get(scale, scale)][0],

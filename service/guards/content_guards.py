@@ -5,10 +5,13 @@ from itertools import pairwise, zip_longest
 
 from service.guards import words
 from service.guards.alignment import TEMPLATE, Alignment, turning_words, weight
-from service.guards.analysis import Analysis, Unit
+from service.guards.analysis import Analysis
 from service.guards.lexicon import english as en
 from service.guards.refusal import Refusal
+from service.guards.units import Unit
 
+_SHORT = 2
+"""Texts of so few words are names of a thing: other words name another thing."""
 INSERTION = 0.8
 """From this likeness on, a single word put in narrows the question."""
 EXTRA_WEIGHT = 2.0
@@ -87,7 +90,8 @@ def case(pair: Alignment) -> Refusal | None:
 
 def slot(pair: Alignment) -> Refusal | None:
     """Refuse where one wording is used twice with other content in one place."""
-    if pair.likeness < TEMPLATE:
+    shortest = max(len(pair.a.skeleton), len(pair.b.skeleton)) <= _SHORT
+    if pair.likeness < TEMPLATE and not (shortest and not pair.pairs):
         return None
     left, right = _content(pair.only_a()), _content(pair.only_b())
     if not left and not right:

@@ -7,8 +7,9 @@ Each turn counts one; an even number of turns of two sorts cancels out ("not dan
 from collections import Counter
 
 from service.guards.alignment import TEMPLATE, Alignment, turning_words
-from service.guards.analysis import Analysis, Unit
+from service.guards.analysis import Analysis
 from service.guards.refusal import Refusal
+from service.guards.units import Unit
 
 _SYMMETRIC = frozenset(
     """difference differ compare comparison versus vs similar similarity relationship relation between
@@ -155,9 +156,10 @@ def _roles_swapped(pair: Alignment) -> str:
         return ""
     all_a, all_b = _joined(pair.a.units), _joined(pair.b.units)
     for role in ("to", "than", "from"):
-        for mine in _holders(pair.a.units, role):
-            for yours in _holders(pair.b.units, role):
-                first, last = _known_part(mine, all_b), _known_part(yours, all_a)
+        holders_a, holders_b = _holders(pair.a.units, role), _holders(pair.b.units, role)
+        for run_a in sorted(holders_a - holders_b):
+            for run_b in sorted(holders_b - holders_a):
+                first, last = _known_part(run_a, all_b), _known_part(run_b, all_a)
                 if first and last and not first.startswith(last) and not last.startswith(first):
                     return f"{role} {first} vs {role} {last}"
     return ""
@@ -181,7 +183,12 @@ def _holders(units: tuple[Unit, ...], role: str) -> set[str]:
         if unit.role != role or unit.kind == "num":
             continue
         end = at + 1
-        while unit.kind == "han" and end < len(units) and units[end].kind == "han" and not units[end].role:
+        while (
+            unit.kind == "han"
+            and end < len(units)
+            and units[end].kind == "han"
+            and not units[end].role
+        ):
             end += 1
         runs.add(" ".join(part.key for part in units[at:end]))
     return runs

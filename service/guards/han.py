@@ -1,6 +1,7 @@
 """Decides how Chinese runs are cut into words, and writes Chinese numerals as digits first."""
 
 import re
+from fractions import Fraction
 from functools import cache
 
 from service.guards import quantity as q
@@ -51,12 +52,12 @@ def _digits(match: re.Match[str], text: str) -> str:
     if match.group("day"):
         return f" weekday{_WEEKDAY[match.group('day')[-1]]} "
     if match.group("digits"):
-        scaled = q.Fraction(match.group("digits")) * _SCALE.get(match.group("scale"), 1)
+        scaled = Fraction(match.group("digits")) * _SCALE.get(match.group("scale"), 1)
         return _plain(scaled)
     if match.group("halved"):
         whole = match.group("halved")
-        number = q.Fraction(whole) if whole.isdigit() else q.han_number(whole)
-        return f"{_plain((number or 0) + q.Fraction(1, 2))}{match.group('halved_unit')}"
+        number = Fraction(whole) if whole.isdigit() else q.han_number(whole)
+        return f"{_plain((number or 0) + Fraction(1, 2))}{match.group('halved_unit')}"
     if match.group().startswith("半"):
         return f"0.5{match.group('half_unit')}"
     run = match.group("run")
@@ -70,7 +71,7 @@ def _digits(match: re.Match[str], text: str) -> str:
 
 
 def _plain(number: object) -> str:
-    value = q.Fraction(str(number))
+    value = Fraction(str(number))
     return str(value.numerator) if value.denominator == 1 else str(float(value))
 
 
@@ -122,10 +123,8 @@ def line_mates(word: str) -> tuple[str, ...]:
 @cache
 def opposites() -> frozenset[tuple[str, str]]:
     """Pairs of opposite words, both ways round."""
-    pairs = [
-        tuple(pair.split()) for pair in zh.OPPOSITES.replace("\n", "|").split("|") if pair.strip()
-    ]
-    return frozenset(pairs) | frozenset((right, left) for left, right in pairs)  # type: ignore[arg-type, misc] # pairs have two words
+    rows = [pair.split() for pair in zh.OPPOSITES.replace("\n", "|").split("|") if pair.strip()]
+    return frozenset((a, b) for a, b in rows) | frozenset((b, a) for a, b in rows)
 
 
 @cache

@@ -214,11 +214,12 @@ def han_number(run: str) -> Fraction | None:
         return None
 
 
-def clock(text: str) -> int:
+def clock(text: str) -> str:
     """Minutes after midnight of "7:30 pm", "3pm" or "15:00"."""
     half = re.search(r"([ap])\.?m", text.lower())
-    parts = [int(part) for part in re.findall(r"\d+", text)][:2]
+    parts = [int(part) for part in re.findall(r"\d+", text)]
     hour, minute = parts[0], parts[1] if len(parts) > 1 else 0
     if half:
         hour = hour % 12 + (12 if half.group(1) == "p" else 0)
-    return hour * 60 + minute
+    seconds = f":{parts[2]}" if len(parts) > 2 and parts[2] else ""
+    return f"{hour * 60 + minute}{seconds}"

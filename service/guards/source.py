@@ -8,7 +8,7 @@ _PROSE = re.compile(
     r"|(?://|#)(?P<line>[^\n]*)",
     re.S,
 )
-_TOKEN = re.compile(r"\w+|[^\s\w]")
+_PIECE = re.compile(r"\w+|[^\s\w]")
 _STARTS = re.compile(
     r"^\s*(?:def|class|function|func|import|from \w[\w.]* import|package|const|let|var|public|private|#include"
     r"|using|module|async def|export)\b",
@@ -44,7 +44,9 @@ def is_source(text: str) -> bool:
     if "\n" not in text or "```" in text:
         return False
     first = next((line for line in text.splitlines() if line.strip()), "")
-    opens = _STARTS.match(first) is not None or first.lstrip().startswith(("/*", "//", "#", "package "))
+    opens = _STARTS.match(first) is not None or first.lstrip().startswith(
+        ("/*", "//", "#", "package ")
+    )
     return opens and _STARTS.search(text) is not None
 
 
@@ -66,5 +68,5 @@ def read_source(text: str) -> Source:
             continue
         if language in ("python", ""):
             tokens.append(f"depth{len(line) - len(line.lstrip())}")
-        tokens += _TOKEN.findall(line)
-    return Source(language, tuple(token for token in tokens if token != "depth0"), " ".join(prose))
+        tokens += _PIECE.findall(line)
+    return Source(language, tuple(piece for piece in tokens if piece != "depth0"), " ".join(prose))

@@ -31,6 +31,7 @@ _PATTERNS = {
         r"|\b[A-Za-z]+[-~]?\d[\w~-]*|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,}\b"
         r"|[#@][A-Za-z]\w*"
     ),
+    "emoji": r"[\u2600-\u27bf\U0001f000-\U0001faff≤≥≠≈±√∞→←↑↓]",
     "num": r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?",
     "word": r"[A-Za-z\u00c0-\u024f]+(?:['\-][A-Za-z\u00c0-\u024f]+)*",
     "han": r"[\u3400-\u9fff\uf900-\ufaff〇]+",
@@ -38,8 +39,11 @@ _PATTERNS = {
     "op": r"===|!==|\*\*|//|==|!=|<=|>=|=>|->|\+=|-=|\*=|/=|\+\+|&&|\|\||<<|>>|[-+*/%^=<>×÷]",
     "sym": r"°\s?[CF]?\b|(?u:[^\s\w])",
 }
-_TOKEN = re.compile("|".join(f"(?P<{kind}>{rule})" for kind, rule in _PATTERNS.items()), re.S | re.A)
+_TOKEN = re.compile(
+    "|".join(f"(?P<{kind}>{rule})" for kind, rule in _PATTERNS.items()), re.S | re.A
+)
 _SPACES = re.compile(r"[ \t\u3000]+")
+_FOREIGN_DIGIT = re.compile(r"[^\D0-9]")
 _QUOTES = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "`": "`", "–": "-", "—": "-", "−": "-"}
 )
@@ -71,6 +75,8 @@ _CONTRACTIONS = [
 def normalise(text: str) -> str:
     """Bring width, quotes, dashes and runs of blanks to one form; keep case and line breaks."""
     flat = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    if _FOREIGN_DIGIT.search(flat):
+        flat = _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match.group(), "")), flat)
     return _SPACES.sub(" ", flat).strip()
 
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from rapidfuzz.distance import DamerauLevenshtein
 
 from service.guards.lexicon import english as en
+from service.guards.lexicon.english_opposites import OPPOSITES
+from service.guards.lexicon.english_synonyms import SYNONYMS
 from service.guards.lexicon.wordnet import is_word, listed_opposites, share_sense, wordnet
 
 _VOWELS = "aeiou"
@@ -102,7 +104,7 @@ def _gradable() -> frozenset[str]:
 def groups() -> dict[str, frozenset[int]]:
     """Lemma to the numbers of the hand-written synonym lines it stands in."""
     table: dict[str, set[int]] = {}
-    for number, line in enumerate(en.SYNONYMS.strip().splitlines()):
+    for number, line in enumerate(SYNONYMS.strip().splitlines()):
         for word in line.split():
             table.setdefault(word, set()).add(number)
     return {word: frozenset(numbers) for word, numbers in table.items()}
@@ -111,7 +113,7 @@ def groups() -> dict[str, frozenset[int]]:
 @cache
 def opposites() -> frozenset[tuple[str, str]]:
     """Hand-written opposites, both ways round."""
-    pairs = [pair.split() for pair in en.OPPOSITES.replace("\n", "|").split("|") if pair.strip()]
+    pairs = [pair.split() for pair in OPPOSITES.replace("\n", "|").split("|") if pair.strip()]
     return frozenset((a, b) for a, b in pairs) | frozenset((b, a) for a, b in pairs)
 
 
@@ -145,7 +147,11 @@ def are_opposite(left: str, right: str) -> bool:
         return True
     if _negated_of(left, right) or _negated_of(right, left):
         return True
-    return _synonym_opposite(left, right) or _sense_opposite(left, right) or _sense_opposite(right, left)
+    return (
+        _synonym_opposite(left, right)
+        or _sense_opposite(left, right)
+        or _sense_opposite(right, left)
+    )
 
 
 def _sense_opposite(left: str, right: str) -> bool:
@@ -175,7 +181,7 @@ def _synonym_opposite(left: str, right: str) -> bool:
 
 @lru_cache(20_000)
 def _line_mates(word: str) -> tuple[str, ...]:
-    lines = en.SYNONYMS.strip().splitlines()
+    lines = SYNONYMS.strip().splitlines()
     return tuple(
         mate for number in groups().get(word, ()) for mate in lines[number].split() if mate != word
     )
@@ -255,14 +261,18 @@ def known(word: str) -> bool:
 def slip_of_small_word(word: str) -> bool:
     """Whether an unknown word is a slip of a small word that carries no content ("wher")."""
     return len(word) >= 4 and any(
-        len(small) >= 4 and small[0] == word[0] and DamerauLevenshtein.distance(word, small, score_cutoff=1) <= 1
+        len(small) >= 4
+        and small[0] == word[0]
+        and DamerauLevenshtein.distance(word, small, score_cutoff=1) <= 1
         for small in en.FUNCTION
     )
 
 
 def is_graded(lemma: str) -> bool:
     """Whether "more" and "most" before this word form a degree."""
-    return lemma in _gradable() or lemma.endswith(("able", "ible", "ive", "ful", "ous", "al", "ic", "ant", "ent", "ly"))
+    return lemma in _gradable() or lemma.endswith(
+        ("able", "ible", "ive", "ful", "ous", "al", "ic", "ant", "ent", "ly")
+    )
 
 
 def is_capitonym(word: str) -> bool:

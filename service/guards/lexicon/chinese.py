@@ -201,7 +201,7 @@ QUANTIFIERS = {
 }  # fmt: skip
 
 STATES = {
-    "昨天": "yesterday", "明天": "tomorrow", "后天": "+2", "前天": "-2", "上周": "last week", "下周": "next week", "上个月": "last month",
+    "昨天": "yesterday", "今天": "today", "明天": "tomorrow", "后天": "+2", "前天": "-2", "上周": "last week", "下周": "next week", "上个月": "last month",
     "下个月": "next month", "上月": "last month", "下月": "next month", "去年": "last year", "明年": "next year", "前年": "-2y", "之前": "before",
     "之后": "after", "以前": "before", "以后": "after", "前": "before", "后": "after", "上次": "last time", "下次": "next time", "本周": "this week",
     "这周": "this week", "本月": "this month", "这个月": "this month", "今年": "this year", "前任": "former", "现任": "current", "首任": "first",

@@ -57,7 +57,8 @@ def _sense_numbers(source: Path) -> dict[tuple[str, str, str], tuple[int, int]]:
 
 def _words(source: Path) -> Iterator[str]:
     """`w lemma`: a known lower-case word; `c lemma`: a word that is also a capitalised name."""
-    lower, upper = set(), set()
+    lower: set[str] = set()
+    upper: set[str] = set()
     for pos in POS:
         for _, lemmas, _ in _synsets(source, pos):
             for lemma in lemmas:

@@ -6,7 +6,7 @@ Guards only refuse. One that fails refuses too, under the name `error`.
 from collections.abc import Callable
 
 from service.guards import amount_guards, content_guards, flip_guards, mark_guards
-from service.guards.alignment import Alignment, align
+from service.guards.alignment import Alignment, align, weight
 from service.guards.analysis import Analysis, analyse
 from service.guards.refusal import Refusal
 from service.guards.text import script
@@ -65,10 +65,34 @@ def judge_all(
         return [Refusal("error", type(error).__name__)]
 
 
+def evidence(a: str, b: str) -> dict[str, float]:
+    """Numbers about a pair for a learned score; every one is the same for (a, b) and (b, a).
+
+    Keys: `likeness` in [0, 1], `shared` (weight of matched content), `own_least` and `own_most`
+    (weight of content on one side only), `length_ratio` in (0, 1], `opposites` (count), and
+    `refusals` (count of guards that refuse).
+    """
+    left, right = analyse(a), analyse(b)
+    pair = align(left, right)
+    own = sorted((weight(pair.only_a()), weight(pair.only_b())))
+    sizes = sorted((len(left.skeleton) or 1, len(right.skeleton) or 1))
+    return {
+        "likeness": pair.likeness,
+        "shared": round(pair.shared_weight(), 6),
+        "own_least": round(own[0], 6),
+        "own_most": round(own[1], 6),
+        "length_ratio": sizes[0] / sizes[1],
+        "opposites": float(len(pair.opposites)),
+        "refusals": float(len(judge_all(a, b))),
+    }
+
+
 def compare(
     a: Analysis, b: Analysis, *, enabled: frozenset[str] = ALL, first: bool = False
 ) -> list[Refusal]:
     """`judge_all` for two texts that were read already."""
+    if a.text == b.text:
+        return []
     pair = align(a, b)
     if a.source and b.source:
         same_words = {a.script, script(a.source.prose)} == {b.script, script(b.source.prose)}

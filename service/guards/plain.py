@@ -1,0 +1,60 @@
+"""Decides the plain form of a text: contractions, set phrases and numerals written one way.
+
+Greetings and polite frames are dropped, since they ask for nothing.
+"""
+
+import re
+from functools import cache
+
+from service.guards import han
+from service.guards.lexicon.english_phrases import PHRASES, POLITE
+from service.guards.quantity import english_number
+from service.guards.text import spell_out
+
+_POLITE = re.compile(
+    r"(?<![\w'])(?:" + "|".join(line for line in POLITE.strip().splitlines()) + r")(?![\w'])",
+    re.I,
+)
+_SEPARABLE = re.compile(
+    r"\b(turn|switch|shut|power)(?:s|ed|ing)?((?:\s+[\w'-]+){1,4}?)\s+(on|off)\b", re.I
+)
+_HALF_PAST = re.compile(
+    r"\b(?:a )?(?P<part>half past|quarter past|quarter to) (?P<hour>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
+    re.I,
+)
+
+
+def plain(flat: str, writing: str) -> str:
+    """Contractions spelt out, politeness dropped, set phrases and numerals written one way."""
+    if writing == "han":
+        flat = han.write_digits(han.ask_forms(flat))
+    if any("a" <= char <= "z" or "A" <= char <= "Z" for char in flat):
+        flat = _POLITE.sub(" ", spell_out(flat))
+        flat = _SEPARABLE.sub(r"\1 \3\2", flat)
+        flat = _phrases().sub(lambda match: f" {_phrase_table()[match.group().lower()]} ", flat)
+        flat = _HALF_PAST.sub(_past, flat)
+    return flat.strip()
+
+
+def _past(match: re.Match[str]) -> str:
+    """`half past three` as 3:30."""
+    hour = (
+        int(match["hour"])
+        if match["hour"].isdigit()
+        else int(english_number([match["hour"].lower()]) or 0)
+    )
+    minute = {"half past": 30, "quarter past": 15, "quarter to": 45}[
+        " ".join(match["part"].lower().split())
+    ]
+    return f"{hour - (minute == 45)}:{minute:02d}"
+
+
+@cache
+def _phrase_table() -> dict[str, str]:
+    return {key: full.replace("<", "").replace(">", "") for key, full in PHRASES.items()}
+
+
+@cache
+def _phrases() -> re.Pattern[str]:
+    rules = sorted(map(re.escape, PHRASES), key=len, reverse=True)
+    return re.compile(r"(?<![\w'])(?:" + "|".join(rules) + r")(?![\w'])", re.I)

@@ -1,0 +1,114 @@
+"""Decides what an English word adds to the reading of a text: a mark, a unit, or nothing."""
+
+import re
+
+from service.guards import words
+from service.guards.lexicon import english as en
+from service.guards.lexicon.choices import choices
+from service.guards.quantity import CURRENCIES
+from service.guards.text import Token
+from service.guards.units import Reader
+
+_SENTENCE_END = frozenset('.?!:;"。？！：；“”\n(（)）')
+_BEFORE_INFINITIVE = frozenset(
+    """allowed permitted able unable need needs needed want wants have has had way how like possible
+    impossible supposed required going try trying ok okay where what when who which learn best easy hard
+    easier harder used safe dangerous legal illegal necessary forget remember fail refuse ready happy
+    free time want love expect plan decide hope about begin start continue""".split()
+)
+_KEEPS_ROLE = frozenset(
+    "a an the my your our his her their its this that these those of any all".split()
+)
+ROLES = {"from": "from", "to": "to", "into": "to", "onto": "to", "by": "by", "than": "than"}
+_SPOKEN_OPERATORS = {"plus": "+", "minus": "-", "times": "*", "multiplied": "*", "divided": "/"}
+
+
+def read_word(reader: Reader, stream: list[Token], at: int) -> int:
+    token = stream[at]
+    key = token.key
+    owned = key.endswith("'s")
+    if owned:
+        key = key[:-2]
+    if "-" in key and key not in choices() and not words.known(key):
+        parts, start = [], token.start
+        for part in re.split("-", token.text):
+            parts.append(Token("word", part, part.lower(), start))
+            start += len(part) + 1
+        for place in range(len(parts)):
+            read_word(reader, parts, place)
+        return 1
+    joined = _multiword(stream, at)
+    if joined:
+        reader.add(joined[0], "word", joined[0])
+        return joined[1]
+    first = at == 0 or (stream[at - 1].kind == "sym" and stream[at - 1].text in _SENTENCE_END)
+    capital = token.text[0].isupper() and token.text != "I"
+    if not first:
+        (reader.capitals if capital and not token.text.isupper() else reader.lower).add(key)
+    named = capital and not first and reader.capital_news
+    if key in _SPOKEN_OPERATORS and any(
+        _kind(stream, i) == "num" for i in (at - 1, at + 1, at + 2)
+    ):
+        reader.add(_SPOKEN_OPERATORS[key], "op", key)
+        return 1
+    lemma, degree = words.inflection(key)
+    used = reader.marks.english(key, lemma, stream, at, owned=owned)
+    if key in en.NEGATORS:
+        interjection = (
+            key == "no" and at + 1 < len(stream) and stream[at + 1].key in (",", ".", "!")
+        )
+        reader.negations += not interjection
+        reader.denied = reader.denied or not interjection
+    elif key in ROLES and not named:
+        infinitive = key == "to" and at > 0 and stream[at - 1].key in _BEFORE_INFINITIVE
+        reader.role = "" if infinitive else ROLES[key]
+    elif key in ("more", "most", "less", "least"):
+        if _kind(stream, at + 1) == "word" and _degreed(stream[at + 1].key):
+            reader.degree = "more" if key in ("more", "less") else "most"
+            reader.negations += key in ("less", "least")
+    elif used:
+        pass
+    elif key in CURRENCIES and (len(key) > 3 or token.text.isupper()):
+        reader.add(CURRENCIES[key], "choice", token.text)
+    elif key in choices() or lemma in choices():
+        reader.add(choices().get(key, choices().get(lemma, ("", "")))[1], "choice", token.text)
+    elif named and key not in en.FUNCTION and lemma not in en.LIGHT and lemma not in en.WEAK:
+        reader.add(key, "name", token.text)
+    elif key in en.FUNCTION or (lemma in en.FUNCTION and not words.groups().get(lemma)):
+        pass
+    else:
+        reader.degree = reader.degree or degree
+        light = lemma in en.LIGHT or (key in en.LIGHT and lemma not in words.groups())
+        unknown = not words.known(key)
+        if unknown and words.slip_of_small_word(key):
+            return 1
+        if owned and not light:
+            reader.marks.owners.add(lemma)
+        weak = key in en.WEAK or lemma in en.WEAK
+        reader.add(
+            lemma,
+            "weak" if weak else "light" if light else "unknown" if unknown else "word",
+            token.text,
+        )
+    return 1
+
+
+def _kind(stream: list[Token], at: int) -> str:
+    return stream[at].kind if 0 <= at < len(stream) else ""
+
+
+def _degreed(key: str) -> bool:
+    return words.is_graded(words.inflection(key).lemma)
+
+
+def _multiword(stream: list[Token], at: int) -> tuple[str, int] | None:
+    """A verb with its particle, or another fixed pair of words, that the synonym lists know."""
+    lemma = words.inflection(stream[at].key).lemma
+    for size in (3, 2):
+        rest = stream[at + 1 : at + size]
+        if len(rest) == size - 1 and all(token.kind == "word" for token in rest):
+            for tail in ("_".join(token.key for token in rest),):
+                for head in (lemma, stream[at].key):
+                    if f"{head}_{tail}" in words.groups():
+                        return f"{head}_{tail}", size
+    return None

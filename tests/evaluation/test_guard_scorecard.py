@@ -1,0 +1,114 @@
+"""The guard scorecard: its counts, its forms of input, and the figures the product promises."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from evaluation.bench.guards import FileScore, Share, render_text, run, scorecard
+
+SHARED = Path(os.environ.get("SUREHIT_SHARED") or Path(__file__).parents[3] / "shared")
+ROWS = [
+    {"a": "How do I mute it?", "b": "How do I unmute it?", "reusable": False, "kind": "negation"},
+    {"a": "What is 3 plus 4?", "b": "What is 3 + 4?", "reusable": True, "kind": "number"},
+    {
+        "id": "x",
+        "a": "怎么开启定位？",
+        "b": "如何打开定位？",
+        "label": 1,
+        "lang": "zh",
+        "kind": "synonym",
+    },
+    {
+        "id": "y",
+        "a": [{"role": "user", "content": "hi"}],
+        "b": "hi",
+        "label": 0,
+        "lang": "en",
+        "kind": "c",
+    },
+    {"id": "z", "a": "hi", "b": "hello", "label": "ambiguous", "lang": "en", "kind": "c"},
+]
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> Path:
+    text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n"
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["pairs.jsonl", "pairs.jsonl.gz"])
+def test_both_forms_of_rows_are_counted_and_conversations_are_skipped(
+    tmp_path: Path, name: str
+) -> None:
+    """Labels, kinds and languages are counted apart; what cannot be judged is named."""
+    (score,) = scorecard([write(tmp_path / name, ROWS)]).files
+    assert score.total == Share(wrong=1, wrong_refused=1, right=2, right_kept=2)
+    assert score.kinds["negation"].refused_share == 1.0
+    assert score.kinds["negation"].kept_share is None
+    assert score.languages["zh"] == Share(right=1, right_kept=1)
+    assert score.guards["antonym"].only_false_hits_stopped == 1
+    assert sum(score.skipped.values()) == 2
+
+
+def test_text_and_json_say_the_same(tmp_path: Path) -> None:
+    """The table shows the counts that the JSON carries."""
+    path = write(tmp_path / "pairs.jsonl", ROWS)
+    data = json.loads(run([path], as_json=True))
+    text = render_text(scorecard([path]))
+    assert data["files"][0]["total"]["kept_share"] == 1.0
+    assert "2/2 100.0 %" in text
+    assert "skipped: 1 context pairs" in text
+    assert text == run([path], as_json=False)
+
+
+def test_a_broken_row_is_named_by_file_and_line(tmp_path: Path) -> None:
+    """A typing slip in a file of pairs is found at once."""
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps(ROWS[0]) + '\n{"a": "x"}\n', "utf-8")
+    with pytest.raises(ValueError, match=r"pairs\.jsonl, line 2"):
+        scorecard([path])
+
+
+def score_of(name: str) -> FileScore:
+    path = SHARED / name
+    if not path.exists():
+        pytest.skip(f"the shared data is not here: {name}")
+    return scorecard([path]).files[0]
+
+
+def test_reported_pairs_are_judged_right_in_nineteen_of_twenty() -> None:
+    """Both kinds of error stay under 5 % on the pairs gathered from other people's reports."""
+    total = score_of("cases/guard_pairs.jsonl").total
+    assert (total.refused_share or 0) >= 0.95
+    assert (total.kept_share or 0) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "refused"),
+    [
+        (
+            "data/snips/slot_pairs.jsonl.gz",
+            ("swap_number", "swap_time_date", "swap_entity", "swap_place"),
+            0.95,
+        ),
+        ("data/slurp/slot_pairs.jsonl", ("swap_number", "swap_time_date", "swap_place"), 0.80),
+        ("data/crosswoz_zh/pairs.jsonl.gz", ("swap_number",), 0.80),
+        ("data/massive/en_number_pairs.jsonl", ("swap_number_or_time",), 0.95),
+        ("data/massive/zh_number_pairs.jsonl", ("swap_number_or_time",), 0.95),
+        ("data/negation_en/pairs.jsonl.gz", ("antonym_or_negation",), 0.80),
+        ("data/fow_cache/pairs.jsonl", ("number_date", "entity_swap", "negation"), 0.80),
+    ],
+)
+def test_swapped_values_of_the_data_sets_are_refused(
+    name: str, kinds: tuple[str, ...], refused: float
+) -> None:
+    """Numbers, dates, negations and swapped values, by kind."""
+    score = score_of(name)
+    for kind in kinds:
+        assert (score.kinds[kind].refused_share or 0) >= refused, kind

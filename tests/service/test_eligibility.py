@@ -1,0 +1,134 @@
+"""Requests that must not be reused by meaning, and how-to questions that may."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.eligibility import ALL, RULES, check_patterns, classify
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("volatile", "What's the weather in Oslo?"),
+        ("volatile", "Who won the match yesterday?"),
+        ("volatile", "latest news about the merger"),
+        ("volatile", "What time is it?"),
+        ("volatile", "今天上海天气怎么样？"),
+        ("volatile", "最新的汇率是多少？"),
+        ("personal", "What is my account balance?"),
+        ("personal", "Where is my order?"),
+        ("personal", "How many vacation days do I have left?"),
+        ("personal", "show me my recent transactions"),
+        ("personal", "我的余额是多少？"),
+        ("personal", "我还有多少年假？"),
+        ("acting", "Cancel my order, please."),
+        ("acting", "Can you book a table for two?"),
+        ("acting", "set an alarm for 7"),
+        ("acting", "turn off the lights"),
+        ("acting", "帮我取消订单"),
+        ("acting", "提醒我给妈妈打电话"),
+        ("creative", "Write a poem about rain"),
+        ("creative", "tell me a joke"),
+        ("creative", "Surprise me!"),
+        ("creative", "讲个笑话"),
+        ("creative", "写一首关于秋天的诗"),
+        ("blank", " \n\t"),
+    ],
+)
+def test_a_request_bound_to_moment_asker_act_or_whim_is_held_back(reason: str, text: str) -> None:
+    """The reason is named, and so are the words seen."""
+    found = classify(text)
+    assert found is not None
+    assert found.reason == reason
+    assert found.detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How do I reset my password?",
+        "How can I cancel my order?",
+        "What is the procedure to change my address?",
+        "Why was my card declined?",
+        "What is the capital of Peru?",
+        "How do I enable audit logging for a workspace?",
+        "Convert 350 grams of flour to cups.",
+        "Where can I see my invoices?",
+        "What does the current directory mean in a shell?",
+        "Explain photosynthesis",
+        "怎么重置我的密码？",
+        "如何取消订单？",
+        "退款一般多久到账？",
+        "什么是光合作用？",
+    ],
+)
+def test_a_question_with_one_answer_for_all_stays_eligible(text: str) -> None:
+    """How-to questions and facts are reused although they name accounts and acts."""
+    assert classify(text) is None
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_a_rule_switched_off_holds_nothing_back(rule: str) -> None:
+    """Each rule can be switched by name."""
+    texts = {
+        "volatile": "What's the weather in Oslo?",
+        "personal": "What is my account balance?",
+        "acting": "Cancel my order, please.",
+        "creative": "Tell me a joke",
+    }
+    assert classify(texts[rule], enabled=ALL - {rule}) is None
+
+
+def test_own_patterns_of_a_line_hold_back_too() -> None:
+    """A line's own words count under the rule they were given for, while that rule is on."""
+    extra = {"volatile": [r"\bon call\b"]}
+    check_patterns(extra)
+    found = classify("Who is on call?", extra=extra)
+    assert found is not None
+    assert (found.reason, found.detail) == ("volatile", "on call")
+    assert classify("Who is on call?", enabled=ALL - {"volatile"}, extra=extra) is None
+
+
+@pytest.mark.parametrize(
+    ("patterns", "message"),
+    [
+        ({"weekly": ["x"]}, "unknown rule 'weekly'"),
+        ({"volatile": ["("]}, "no valid pattern"),
+        ({"volatile": ["x" * 201]}, "201 characters"),
+        ({"volatile": ["x"] * 51}, "51 patterns"),
+        ({"volatile": ["x*"]}, "matches the empty text"),
+    ],
+)
+def test_a_bad_pattern_is_refused_with_its_reason(
+    patterns: dict[str, list[str]], message: str
+) -> None:
+    """The message names the rule and what is wrong."""
+    with pytest.raises(ValueError, match=message):
+        check_patterns(patterns)
+
+
+def test_a_pattern_that_runs_away_holds_the_request_back_in_time() -> None:
+    """A catastrophic pattern costs milliseconds, and counts as a match."""
+    start = time.perf_counter()
+    found = classify("x" * 5_000, extra={"acting": [r"(x+x+)+y"]})
+    assert found is not None
+    assert found.reason == "acting"
+    assert time.perf_counter() - start < 1.0
+
+
+def test_the_middle_of_a_long_text_is_material_not_request() -> None:
+    """Only the ends of a long text are looked at: pasted matter may speak of today."""
+    filler = "The parties agree on the terms laid down in the annex. " * 20
+    assert classify(f"Summarise this contract. {filler} Payment is due today. {filler}") is None
+    assert classify(f"{filler} {filler} What is the weather today?") is not None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=400))
+def test_any_text_is_classified_without_error(text: str) -> None:
+    """No text breaks the rules, and the reason is always a known one."""
+    found = classify(text)
+    assert found is None or found.reason in {*RULES, "blank"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from service.key import is_blank
 from service.wire import json_text
 from service.wire.api import BypassReason, JsonObject, Provider, QueryPath, UsageOnHit, WhyNotStored
 from service.wire.assembling import DEFAULT_MAX_BYTES, StreamAssembler
@@ -98,7 +99,7 @@ def query_text_location(request: JsonObject) -> QueryPath | None:
     """Where `as_request` holds the query, or None if nothing can be compared by meaning."""
     given = request.get("input")
     if isinstance(given, str):
-        return ("input",) if given.strip() else None
+        return None if is_blank(given) else ("input",)
     return last_text_path(given, "input", _TEXT_PARTS)
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from service.key import is_blank
+
 WIRE_FIELD = "$wire"
 """Field of a keyed request that names its API and key headers. A body that has it itself passes
 the cache by.
@@ -88,12 +90,12 @@ def last_text_path(
         return None
     content = message.get("content")
     if isinstance(content, str):
-        return (field, at, "content") if content.strip() else None
+        return None if is_blank(content) else (field, at, "content")
     if isinstance(content, list):
         for part_at in range(len(content) - 1, -1, -1):
             part = content[part_at]
             if isinstance(part, dict) and part.get("type") in text_types:
                 text = part.get("text")
-                if isinstance(text, str) and text.strip():
+                if isinstance(text, str) and not is_blank(text):
                     return (field, at, "content", part_at, "text")
     return None

@@ -87,6 +87,9 @@ _LOOKUPS = Query(
         Lookup.at_ms >= bindparam("since"),
         Lookup.score_version == bindparam("of_scores"),
         Lookup.policy_version == bindparam("of_policy"),
+        # exact at the moment of a change, where the clock is not
+        Lookup.mode == bindparam("of_mode"),
+        Lookup.threshold == bindparam("of_threshold"),
     ),
 )
 _ITEMS = Query(
@@ -125,6 +128,7 @@ _LABELLED = Query(
         ReviewItem.created_ms >= bindparam("since"),
         ReviewItem.score >= bindparam("floor"),
         ReviewItem.score_version == bindparam("of_scores"),
+        ReviewItem.threshold == bindparam("of_threshold"),
     ),
 )
 _GUARDED = Query(
@@ -171,6 +175,8 @@ async def evidence(
         "since": since,
         "of_scores": score_version,
         "of_policy": policy.config.policy_version,
+        "of_mode": policy.config.mode,
+        "of_threshold": policy.config.threshold,
     }
     log = await desk.db.read(_LOOKUPS, params)
     items = {row[0]: row[1:] for row in await desk.db.read(_ITEMS, params)}
@@ -227,6 +233,7 @@ async def labels_so_far(desk: Desk, policy: Policy, *, score_version: str) -> in
             "since": await evidence_since(desk.db, policy),
             "floor": policy.sampling.certify_floor,
             "of_scores": score_version,
+            "of_threshold": policy.config.threshold,
         },
     )
     return int(rows[0][0])

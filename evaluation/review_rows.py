@@ -177,6 +177,7 @@ _LATEST = Query(
         or_(_IS_VERDICT, Label.verdict == bindparam("or_verdict")),
         ReviewItem.line == bindparam("of_line"),
         ReviewItem.kind != "imported",
+        ReviewItem.state != "withdrawn",
     )
     .order_by(Label.at_ms.desc(), Label.id.desc())
     .limit(bindparam("n")),

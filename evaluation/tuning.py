@@ -224,7 +224,7 @@ async def _look(
             score_version,
             policy.config.policy_version,
         )
-        if not is_same_version or run.until_ms <= found.since_ms:
+        if not is_same_version or run.since_ms != found.since_ms:
             continue
         asked = (run.target_false_hit_rate, run.confidence)
         if run.labels_hash == found.labels_hash and asked == (target, confidence):

@@ -7,10 +7,8 @@ from typing import Any
 
 from evaluation.desk import Desk, desk_of
 from index.testing import RiggedEmbedder
-from service.sampling import draw
+from service.storage import lookups as lookup_rows
 from tests.harness import Client
-
-SECOND = 0.1
 
 
 def rigged(n: int, similarity: float = 0.93) -> RiggedEmbedder:
@@ -65,8 +63,90 @@ async def label(
     return await client.call("POST", f"/v1/review/items/{item_id}/label", body, headers=headers)
 
 
-def no_gold(desk: Desk, line: str, reviewer: str, day: int, labels: Sequence[int]) -> bool:
-    """True when this reviewer is not due a gold item at any of these counts of labels."""
-    return all(
-        draw(desk.key, "gold", f"default/{line}/{reviewer}/{day}/{n}") >= 0.05 for n in labels
-    )
+async def logged(
+    client: Client,
+    score: Sequence[float],
+    verdict: Sequence[str | None],
+    *,
+    tenant: str = "default",
+    line: str = "faq",
+    probability: float = 1.0,
+    served_by: int | None = None,
+    guard: str | None = None,
+    sampled: Sequence[bool] | None = None,
+    **fields: Any,
+) -> None:
+    """Lookups of the present moment with review items, as the journal writes them; no verdict means open."""
+    desk = desk_of(client.cache)
+    policy = await desk.policy(tenant, line)
+    version = await desk.score_version(policy)
+    now = client.cache.clock_ms()
+    lookups, items = [], []
+    for i, (s, v) in enumerate(zip(score, verdict, strict=True)):
+        row = {
+            "id": client.cache.new_id(),
+            "tenant_id": tenant,
+            "line": line,
+            "scope": "",
+            "query": f"q{i}",
+            "exact_key": b"k%d" % i,
+            "context_hash": b"c",
+            "entry_id": i + 1,
+            "entry_query": f"e{i}",
+            "response_hash": b"r%d" % i,
+            "score": float(s),
+            "guard": guard,
+            "guard_detail": None,
+            "threshold": policy.config.threshold,
+            "decision_id": served_by,
+            "policy_version": policy.config.policy_version,
+            "score_version": version,
+            "certify_probability": probability,
+            "inclusion_probability": probability,
+        } | fields
+        lookups.append(
+            row
+            | {
+                "at_ms": now,
+                "outcome": "hit" if served_by else "miss",
+                "reason": None if served_by else "shadow",
+                "entry_age_ms": 0,
+                "second_score": None,
+                "mode": policy.config.mode,
+                "certify_draw": 0.0,
+                "explore_draw": 0.0,
+            }
+        )
+        if sampled is not None and not sampled[i]:
+            continue
+        items.append(
+            row
+            | {
+                "id": client.cache.new_id(),
+                "kind": "sampled",
+                "created_ms": now,
+                "lookup_id": row["id"],
+                "entry_response": b'"a"',
+                "fresh_response": None,
+                "was_served": served_by is not None,
+                "streams": "certify",
+                "gold_verdict": None,
+                "state": "open" if v is None else "done",
+                "verdict": v,
+                "reason": None,
+                "done_ms": None if v is None else now,
+                "lease_by": None,
+                "lease_until_ms": 0,
+            }
+        )
+
+    def write(tx: Any) -> None:
+        lookup_rows.add(tx, lookups)
+        lookup_rows.add_items(tx, items)
+
+    await client.cache.db.write(write)
+
+
+def verdicts(bad: Sequence[bool]) -> list[str]:
+    """`not_reusable` where bad."""
+    return ["not_reusable" if b else "reusable" for b in bad]

@@ -36,21 +36,22 @@ def register(app: typer.Typer) -> None:
         if refusal:
             typer.secho(refusal, err=True, fg=typer.colors.RED)
             raise SystemExit(2)
-        process = start_page(url or service_url(), port, host=host)
-        try:
-            code = process.wait()
-        except KeyboardInterrupt:
-            process.terminate()
-            code = process.wait()
-        raise SystemExit(0 if code in (0, -2, -15) else code)
+        # this process becomes the page: whoever ends it ends the page, and nothing is left behind
+        os.execve(
+            sys.executable, command(port, host), os.environ | {"SUREHIT_URL": url or service_url()}
+        )  # noqa: S606
 
 
 def start_page(url: str, port: int, *, host: str = "127.0.0.1") -> subprocess.Popen[bytes]:
     """Start the page for the service at `url`; the caller ends the process."""
     return subprocess.Popen(  # noqa: S603 - our own command, no shell
-        [sys.executable, "-m", "streamlit", "run", str(APP), *flags(host, port)],
-        env=os.environ | {"SUREHIT_URL": url},
+        command(port, host), env=os.environ | {"SUREHIT_URL": url}
     )
+
+
+def command(port: int, host: str) -> list[str]:
+    """How Streamlit is started."""
+    return [sys.executable, "-m", "streamlit", "run", str(APP), *flags(host, port)]
 
 
 def flags(host: str, port: int) -> list[str]:

@@ -4,6 +4,7 @@ trace fields."""
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 
@@ -19,7 +20,7 @@ PATTERN = re.compile(
     )|(?P<id>
         \b[0-9a-fA-F]{{8}}-[0-9a-fA-F]{{4}}-[0-9a-fA-F]{{4}}-[0-9a-fA-F]{{4}}-[0-9a-fA-F]{{12}}\b
       | \b(?:req|request|trace|span|msg|chatcmpl|call|run|sess|session|corr)
-          [-_:=#]{{1,2}}[A-Za-z0-9_-]{{4,}}
+          [-_:=#]{{1,2}}(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{{4,}}
       | \b(?=[0-9a-f]*\d)[0-9a-f]{{16,64}}\b
     )""",
     re.VERBOSE,
@@ -32,11 +33,18 @@ _FIELD = re.compile(
 )
 
 
+_DIGIT = re.compile(r"\d")
+
+
 def is_volatile_field(name: str) -> bool:
     """True for a field name that by its wording holds an id or a time of the call."""
-    return _FIELD.search(name) is not None
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return _FIELD.search(snake) is not None
 
 
+@lru_cache(maxsize=512)  # the fixed text of a log comes again and again
 def mask(text: str) -> str:
     """The text with every timestamp and id replaced by the name of its kind."""
+    if _DIGIT.search(text) is None:  # there is none without a digit, and the search is cheap
+        return text
     return PATTERN.sub(lambda m: f"<{m.lastgroup}>", text)

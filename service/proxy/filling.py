@@ -1,0 +1,230 @@
+"""An upstream call from its first byte to its stored answer, whoever reads along.
+
+Only a complete, successful answer is stored: its stream has had its last event, its body is an answer of the API, and
+the API's own rules find nothing against it. Whatever goes wrong here is nobody's error but a missing entry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass
+
+import httpx2
+import structlog
+
+from service import ids
+from service.cache import Cache, Caller
+from service.errors import SurehitError
+from service.ledger import Ledger, Spent
+from service.lines import LineConfig
+from service.proxy.flight import Flight, FlightKey, Flights, Head
+from service.proxy.headers import HeaderList
+from service.proxy.measures import Measures
+from service.proxy.upstream import Target, UpstreamFailed, Upstreams, failed
+from service.storage import fills
+from service.store import Put, store
+from service.wire.api import JsonObject, WireApi
+from service.wire.json_text import NotJson, dump, parse
+
+log = structlog.get_logger("surehit.proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """What storing the answer needs, from the lookup that missed."""
+
+    lookup_id: str
+    exact_key: bytes
+    config: LineConfig
+    tags: tuple[str, ...]
+    ttl_s: float | None
+    embedded_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an upstream, as it goes out."""
+
+    api: WireApi
+    target: Target
+    caller: Caller | None
+    line: str
+    model: str
+    path: str
+    query: bytes
+    headers: HeaderList
+    content: bytes
+    is_streaming: bool
+    keep: Keep | None = None
+    """None where the answer must not be stored."""
+
+
+class Filler:
+    """Makes upstream calls and stores what comes of them."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        upstreams: Upstreams,
+        flights: Flights,
+        ledger: Ledger,
+        measures: Measures,
+    ) -> None:
+        self._cache = cache
+        self._upstreams = upstreams
+        self._flights = flights
+        self._ledger = ledger
+        self._measures = measures
+        self._running: set[asyncio.Task[None]] = set()
+
+    def start(
+        self, call: Call, *, form: bytes = b"", key: FlightKey | None = None, keep: bool = False
+    ) -> Flight:
+        """Begin a call; with a key, identical requests join it. `keep` goes on without readers."""
+        flight = Flight(form)
+        if key is not None:
+            self._flights.lead(key, flight)
+        task = flight.start(self._fly(call, flight, key), keep=keep)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return flight
+
+    async def close(self) -> None:
+        """End all calls."""
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def give_up(self, caller: Caller, *, lookup_id: str, exact_key: bytes) -> None:
+        """Nobody fills this key any more: the next one who asks need not wait."""
+        number = ids.decode("lkp", lookup_id)
+        if number is None:
+            return
+        with contextlib.suppress(SurehitError):
+            await self._cache.db.write(
+                lambda tx: fills.give_up(tx, caller.tenant, key=exact_key, lookup_id=number)
+            )
+
+    async def _fly(self, call: Call, flight: Flight, key: FlightKey | None) -> None:
+        stored = False
+        try:
+            answer = await self._receive(call, flight)
+            if answer is not None:
+                self._note(call, answer)
+                stored = await self._store(call, answer, flight)
+        except Exception:
+            log.exception("upstream_call_failed", line=call.line)
+            flight.fail(UpstreamFailed("the service failed during the call"))
+        finally:
+            if call.keep is not None and call.caller is not None and not stored:
+                await self.give_up(
+                    call.caller, lookup_id=call.keep.lookup_id, exact_key=call.keep.exact_key
+                )
+            if key is not None:
+                self._flights.remove(key, flight)
+            if not flight.is_ended:  # the call was cancelled
+                flight.fail(UpstreamFailed("the service ended the call"))
+            flight.settle(stored=stored)
+
+    async def _receive(self, call: Call, flight: Flight) -> JsonObject | None:
+        """Read the upstream's reply into the flight; its answer, if it is complete and good."""
+        began = time.perf_counter()
+        assembler = None
+        provider = call.target.provider
+        try:
+            async with asyncio.timeout(self._cache.settings.upstream_timeout_s):
+                response = await self._upstreams.open(
+                    call.target, "POST", call.path, call.query, call.headers, call.content
+                )
+                try:
+                    head = _head(response)
+                    if head.is_good and head.is_stream:
+                        assembler = call.api.assembler()
+                    flight.begin(head)
+                    async for chunk in response.aiter_bytes():
+                        if assembler is not None:
+                            assembler.feed(chunk)
+                        await flight.add(chunk)
+                finally:
+                    await response.aclose()
+        except (UpstreamFailed, httpx2.HTTPError, TimeoutError) as error:
+            failure = error if isinstance(error, UpstreamFailed) else failed(error)
+            flight.fail(failure)
+            self._measures.upstream_errors.labels(provider, _code(failure, flight.head)).inc()
+            return None
+        finally:
+            stream = "true" if call.is_streaming else "false"
+            self._measures.upstream_seconds.labels(provider, stream).observe(
+                time.perf_counter() - began
+            )
+        if not head.is_good:
+            self._measures.upstream_errors.labels(provider, str(head.status)).inc()
+        answer = None
+        if assembler is not None:
+            assembler.finish()
+            answer = assembler.complete
+            if answer is None:
+                self._measures.not_stored.labels(assembler.failure or "unknown").inc()
+        elif head.is_good and not flight.is_overflowing:
+            answer = _object(flight.whole_body)
+        flight.answer = answer
+        flight.end()
+        return answer
+
+    def _note(self, call: Call, answer: JsonObject) -> None:
+        if call.caller is not None:
+            embedded = call.keep.embedded_tokens if call.keep is not None else 0
+            self._ledger.note(
+                call.caller.tenant,
+                call.line,
+                call.model,
+                "provider",
+                Spent.of(call.api.usage(answer), embedded_tokens=embedded),
+            )
+
+    async def _store(self, call: Call, answer: JsonObject, flight: Flight) -> bool:
+        keep, caller = call.keep, call.caller
+        if keep is None or caller is None:
+            return False
+        reason: str | None = call.api.storable(
+            answer,
+            allow_truncated=keep.config.store_truncated,
+            allow_filtered=keep.config.store_filtered,
+            allow_tool_calls=keep.config.reuse_tool_calls,
+        )
+        if reason is None:
+            # as it came where it came whole, so that numbers keep their spelling
+            is_whole = flight.head is not None and not flight.head.is_stream
+            body = flight.whole_body.strip() if is_whole else dump(answer)
+            put = Put(body, keep.lookup_id, ttl_s=keep.ttl_s, tags=keep.tags, is_checked=True)
+            try:
+                return (await store(self._cache, caller, put)).entry_id is not None
+            except SurehitError as error:
+                reason = error.code
+            except Exception:
+                log.exception("answer_not_stored", line=call.line)
+                reason = "internal"
+        self._measures.not_stored.labels(reason).inc()
+        return False
+
+
+def _head(response: httpx2.Response) -> Head:
+    headers = [(name.lower(), value) for name, value in response.headers.raw]
+    return Head(response.status_code, headers)
+
+
+def _object(body: bytes) -> JsonObject | None:
+    try:
+        value = parse(body)
+    except NotJson:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _code(failure: UpstreamFailed, head: Head | None) -> str:
+    if failure.status == 504:
+        return "timeout"
+    return "unreachable" if head is None else "cut"

@@ -1,0 +1,138 @@
+"""Calls to providers: pooled connections, time limits, no retries (the clients' SDKs already do two)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+import httpx2
+
+from service.errors import SurehitError
+from service.proxy.headers import HeaderList
+from service.settings import Settings
+from service.wire.api import Provider
+
+MAX_CONNECTIONS = 1000
+MAX_IDLE_CONNECTIONS = 100
+
+
+class UpstreamFailed(SurehitError):
+    """The upstream gave no answer."""
+
+    status, code, title = 502, "upstream-failed", "Upstream failed"
+
+
+class UpstreamTimedOut(UpstreamFailed):
+    """The upstream did not answer in time."""
+
+    status, code, title = 504, "upstream-timeout", "Upstream timed out"
+
+
+class UnknownUpstream(SurehitError):
+    """The line names an upstream that the service's settings do not have."""
+
+    status, code, title = 500, "unknown-upstream", "Unknown upstream"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a call goes, and the key that belongs there."""
+
+    provider: Provider
+    base_url: str
+    api_key: str
+    name: str = ""
+    """Empty for the provider's default."""
+
+
+class Upstreams:
+    """All upstreams of this process, each with its own pool."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._clients: dict[str, httpx2.AsyncClient] = {}
+        self._defaults: dict[Provider, Target] = {
+            "openai": Target(
+                "openai", settings.openai_base_url, settings.openai_api_key.get_secret_value()
+            ),
+            "anthropic": Target(
+                "anthropic",
+                settings.anthropic_base_url,
+                settings.anthropic_api_key.get_secret_value(),
+            ),
+        }
+
+    def target(self, provider: Provider, name: str | None) -> Target:
+        """The upstream of a line for a provider's calls. Raises UnknownUpstream."""
+        if name is None:
+            return self._defaults[provider]
+        given = self._settings.upstreams.get(name)
+        if given is None:
+            raise UnknownUpstream(
+                f"the line's upstream {name!r} is not among SUREHIT_UPSTREAMS "
+                f"({', '.join(sorted(self._settings.upstreams)) or 'none'})"
+            )
+        if given.provider != provider:  # the other provider's calls of that line
+            return self._defaults[provider]
+        return Target(provider, given.url, given.api_key.get_secret_value(), name)
+
+    async def open(
+        self,
+        target: Target,
+        method: str,
+        path: str,
+        query: bytes,
+        headers: HeaderList,
+        content: bytes | AsyncIterator[bytes] | None,
+    ) -> httpx2.Response:
+        """Send a request and return when the head of its answer is here; the body is still to be read, then closed.
+
+        Raises UpstreamFailed.
+        """
+        client = self._client(target.base_url)
+        address = f"{target.base_url.rstrip('/')}/{path}"
+        if query:
+            address += "?" + query.decode("latin-1")
+        try:
+            request = client.build_request(method, address, headers=headers, content=content)
+            return await client.send(request, stream=True)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise failed(error) from error
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
+
+    def _client(self, base_url: str) -> httpx2.AsyncClient:
+        client = self._clients.get(base_url)
+        if client is None:
+            settings = self._settings
+            client = self._clients[base_url] = httpx2.AsyncClient(
+                timeout=httpx2.Timeout(
+                    settings.upstream_timeout_s, connect=settings.upstream_connect_s
+                ),
+                limits=httpx2.Limits(
+                    max_connections=MAX_CONNECTIONS,
+                    max_keepalive_connections=MAX_IDLE_CONNECTIONS,
+                    keepalive_expiry=30.0,
+                ),
+                # a jar would carry one tenant's cookies into another's calls
+                cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
+                follow_redirects=False,
+            )
+            client.headers = httpx2.Headers()  # send what the caller sent and nothing of our own
+        return client
+
+
+def failed(error: Exception) -> UpstreamFailed:
+    """A transport error in our words; the address stays out of it, since callers see the text."""
+    if isinstance(error, httpx2.TimeoutException | TimeoutError):
+        return UpstreamTimedOut(f"the upstream did not answer in time ({type(error).__name__})")
+    if isinstance(error, httpx2.ConnectError):
+        return UpstreamFailed("the upstream cannot be reached")
+    return UpstreamFailed(
+        f"the upstream broke off before its answer was complete ({type(error).__name__})"
+    )

@@ -37,9 +37,9 @@ def register(app: typer.Typer) -> None:
             typer.secho(refusal, err=True, fg=typer.colors.RED)
             raise SystemExit(2)
         # this process becomes the page: whoever ends it ends the page, and nothing is left behind
-        os.execve(
+        os.execve(  # noqa: S606 - our own command, no shell
             sys.executable, command(port, host), os.environ | {"SUREHIT_URL": url or service_url()}
-        )  # noqa: S606
+        )
 
 
 def start_page(url: str, port: int, *, host: str = "127.0.0.1") -> subprocess.Popen[bytes]:

@@ -242,7 +242,7 @@ def _replayed(report: ReplayReport) -> str:
     if report.without_answer:
         text += f"; {report.without_answer:,} not stored: the log holds no answer for them"
     if report.refused:
-        text += f"; {report.refused:,} refused by the service"
+        text += f"; {report.refused:,} refused by the service, first {report.first_refusal}"
     return text
 
 

@@ -26,7 +26,10 @@ class ReplayRefused(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """What the replay sent. `near` lookups found a candidate that now may be sampled for review."""
+    """What the replay sent. `near` lookups found a candidate that now may be sampled for review.
+
+    `first_refusal` is the service's own word on the first request that it did not take.
+    """
 
     looked_up: int
     stored: int
@@ -35,6 +38,7 @@ class ReplayReport:
     near: int
     refused: int
     lines: tuple[str, ...]
+    first_refusal: str | None = None
 
 
 def replay(
@@ -52,8 +56,10 @@ def replay(
     counts = dict.fromkeys(
         ("looked_up", "stored", "without_answer", "exact_hits", "near", "refused"), 0
     )
+    first_refusal: str | None = None
+    sent = 0
     for record in records:
-        if counts["looked_up"] + counts["refused"] >= limit:
+        if sent >= limit:
             break
         if record.request is None:
             continue
@@ -61,34 +67,40 @@ def replay(
         if line not in ready:
             _ensure_shadow(client, line)
             ready.add(line)
-        _send(client, line, record, counts)
-        on_row(counts["looked_up"])
-    return ReplayReport(**counts, lines=tuple(sorted(ready)))
+        sent += 1
+        refusal = _send(client, line, record, counts)
+        if refusal is not None:
+            counts["refused"] += 1
+            first_refusal = first_refusal or refusal
+        on_row(sent)
+    return ReplayReport(**counts, lines=tuple(sorted(ready)), first_refusal=first_refusal)
 
 
-def _send(client: httpx2.Client, line: str, record: Record, counts: dict[str, int]) -> None:
+def _send(client: httpx2.Client, line: str, record: Record, counts: dict[str, int]) -> str | None:
+    """Look one request up and store its answer; returns the refusal if the service does not take
+    it."""
     field = "prompt" if isinstance(record.request, str) else "request"
     body: dict[str, Any] = {"line": line, field: record.request}
     if record.scope:
         body["scope"] = record.scope
     reply = _call(client, "POST", "/v1/lookup", body)
     if reply.status_code != 200:
-        counts["refused"] += 1
-        return
+        return f"lookup: {reply.status_code} {reply.text[:200]}"
     counts["looked_up"] += 1
     found = reply.json()
     if found["outcome"] == "hit":
         counts["exact_hits"] += 1
-        return
+        return None
     counts["near"] += found.get("score") is not None
     if record.response is None:
         counts["without_answer"] += 1
-        return
+        return None
     store = {"lookup_id": found["lookup_id"], "response": record.response}
-    if _call(client, "POST", "/v1/store", store).status_code == 201:
-        counts["stored"] += 1
-    else:
-        counts["refused"] += 1
+    kept = _call(client, "POST", "/v1/store", store)
+    if kept.status_code != 201:
+        return f"store: {kept.status_code} {kept.text[:200]}"
+    counts["stored"] += 1
+    return None
 
 
 def _ensure_shadow(client: httpx2.Client, line: str) -> None:

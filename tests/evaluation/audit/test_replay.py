@@ -78,6 +78,21 @@ def test_no_more_rows_are_sent_than_the_limit() -> None:
     assert len(service.lookups) == 4
 
 
+def test_the_first_refusal_is_told_in_the_service_own_words() -> None:
+    service = Service()
+
+    def strict(call: httpx2.Request) -> httpx2.Response:
+        if call.url.path == "/v1/store":
+            return httpx2.Response(422, json={"title": "cut off"})
+        return service(call)
+
+    with httpx2.Client(transport=httpx2.MockTransport(strict), base_url="http://c.test") as http:
+        report = replay(rows(3), http)
+    assert (report.looked_up, report.stored, report.refused) == (3, 0, 3)
+    assert report.first_refusal is not None
+    assert "cut off" in report.first_refusal
+
+
 def test_a_service_that_is_not_there_is_named() -> None:
     def refuse(call: httpx2.Request) -> httpx2.Response:
         raise httpx2.ConnectError("connection refused")

@@ -63,15 +63,16 @@ def align(a: Analysis, b: Analysis) -> Alignment:
         return _turned(align(b, a))
     out = Alignment(a, b)
     start, end = out.shared = _shared(a.skeleton, b.skeleton)
-    out.likeness = (start + end) / max(1, len(a.skeleton), len(b.skeleton))
+    changed = max(_changed(text.skeleton, start, end) for text in (a, b))
+    out.likeness = (start + end) / max(1, start + end + changed)
     out.inserted = start + end == min(len(a.skeleton), len(b.skeleton))
     _match_equal(out)
     if len(out.left_a) <= _MOST_LEFT and len(out.left_b) <= _MOST_LEFT:
         _match(out, _same)
         _match_short_forms(out)
-        _match(out, _mistyped)
         _match_joined(out)
         out.opposites = _match(out, _opposite)
+        _match(out, _mistyped)
     out.pairs.sort()
     return out
 
@@ -88,6 +89,18 @@ def _turned(pair: Alignment) -> Alignment:
         shared=pair.shared,
         inserted=pair.inserted,
     )
+
+
+def _changed(skeleton: tuple[str, ...], start: int, end: int) -> int:
+    """Words between the shared start and end; a run of unknown Chinese characters is one word."""
+    middle = skeleton[start : len(skeleton) - end]
+    return sum(
+        not (at and _is_loose(key) and _is_loose(middle[at - 1])) for at, key in enumerate(middle)
+    )
+
+
+def _is_loose(key: str) -> bool:
+    return len(key) == 1 and key >= "\u3400" and key not in han.known_words()
 
 
 def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[int, int]:
@@ -209,16 +222,27 @@ def _match_short_forms(out: Alignment) -> None:
             letters = units_l[i].text.lower()
             if not (2 <= len(letters) <= 5 and letters.isascii() and letters.isalpha()):
                 continue
-            for at in range(len(right) - len(letters) + 1):
-                run = right[at : at + len(letters)]
+            for run in (
+                right[at : at + size]
+                for size in (len(letters), 2, 3, 4)
+                for at in range(len(right))
+            ):
                 if (
-                    "".join(units_r[j].text[:1].lower() for j in run) == letters
+                    _stands_for(letters, [units_r[j].text.lower() for j in run])
                     and run[-1] - run[0] == len(run) - 1
                 ):
                     left.remove(i)
                     for j in run:
                         right.remove(j)
                     break
+
+
+def _stands_for(letters: str, run: list[str]) -> bool:
+    """Initials of a run, the last word of which may be a numeral that is kept (WWII)."""
+    if len(run) < 2:
+        return False
+    heads = "".join(word[:1] for word in run)
+    return letters in (heads, heads[:-1] + run[-1])
 
 
 def _match_joined(out: Alignment) -> None:
@@ -228,11 +252,11 @@ def _match_joined(out: Alignment) -> None:
         (out.left_b, out.left_a, out.b.units, out.a.units),
     ):
         for i in list(left):
-            whole = units_l[i].key
+            whole = units_l[i].key.lower().replace(" ", "")
             for at in range(len(right)):
                 for size in (2, 3, 4):
                     run = right[at : at + size]
-                    if len(run) == size and "".join(units_r[j].key for j in run) == whole:
+                    if len(run) == size and "".join(units_r[j].text.lower() for j in run) == whole:
                         left.remove(i)
                         for j in run:
                             right.remove(j)

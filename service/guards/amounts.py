@@ -117,6 +117,8 @@ def _value(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:
         return Fraction(1900 + q.DECADES[key]), 1, False
     if key in ("couple",) or (key == "dozen"):
         return Fraction(2 if key == "couple" else 12), 1, False
+    if key == "both":
+        return Fraction(2), 1, True
     if "-" in key:
         parts = key.split("-")
         if all(part in q.NUMBER_WORDS for part in parts):

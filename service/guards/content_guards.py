@@ -60,7 +60,8 @@ def _source(pair: Alignment) -> Refusal | None:
 def _not_said(literals: list[str], others: tuple[Unit, ...]) -> list[str]:
     """Literals that the other text does not have as a plain word either."""
     keys = {unit.key.lower() for unit in others} | {unit.text.lower() for unit in others}
-    return [literal for literal in literals if literal.lower() not in keys]
+    run = f" {' '.join(unit.text.lower() for unit in others)} "
+    return [x for x in literals if x.lower() not in keys and f" {x.lower()} " not in run]
 
 
 def choice(pair: Alignment) -> Refusal | None:
@@ -112,7 +113,7 @@ def _stand_in(pair: Alignment, text: Analysis, other: list[Unit]) -> list[Unit]:
     if not units and any(unit.kind == "han" for unit in other):
         start, end = pair.shared
         middle = text.skeleton[start : len(text.skeleton) - end]
-        units = [Unit(key, "han", "", key) for key in middle]
+        units = [Unit(key, "han", "", key) for key in middle if len(key) == 1]
     return units
 
 

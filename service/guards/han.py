@@ -21,6 +21,8 @@ _PROTECTED = (
 )
 _NUMBER = re.compile(
     f"({_PROTECTED})"
+    rf"|(?P<under>(?!百分)[{_NUMERAL}]+|\d+)分之(?P<over>[{_NUMERAL}]+|\d+)"
+    rf"|(?P<metres>[一二两三\d])米(?P<tenths>[一二三四五六七八九])(?![{_NUMERAL}\d])"
     rf"|百分之(?P<percent>[{_NUMERAL}]+(?:点[{_NUMERAL}]+)?|\d+(?:\.\d+)?)"
     rf"|(?P<day>(?:星期|周|礼拜)[一二三四五六日天](?![{_NUMERAL}]))"
     rf"|(?P<digits>\d+(?:\.\d+)?)\s?(?P<scale>[千百](?![克米瓦卡])|[万亿]+)"
@@ -49,6 +51,11 @@ def _digits(match: re.Match[str], text: str) -> str:
         value = match.group("percent")
         number = value if value[0].isdigit() else q.han_number(value)
         return f"{_plain(number)}%"
+    if match.group("under") and match.group("under") != "百":
+        under, over = (_value(match.group(name)) for name in ("under", "over"))
+        return f"{_plain(over)}/{_plain(under)}"
+    if match.group("metres"):
+        return f"{_plain(_value(match['metres']))}.{_plain(_value(match['tenths']))}米"
     if match.group("day"):
         return f" weekday{_WEEKDAY[match.group('day')[-1]]} "
     if match.group("digits"):
@@ -68,6 +75,10 @@ def _digits(match: re.Match[str], text: str) -> str:
         return run
     number = q.han_number(run)
     return run if number is None else f"{_plain(number)}"
+
+
+def _value(run: str) -> Fraction:
+    return Fraction(run) if run.isdigit() else q.han_number(run) or Fraction(0)
 
 
 def _plain(number: object) -> str:
@@ -141,6 +152,11 @@ def _vocabulary() -> tuple[frozenset[str], int]:
         *(name for name in [*q.UNITS, *q.CURRENCIES] if not name.isascii()), "点钟", "月份", "个",
     }  # fmt: skip
     return frozenset(words), max(map(len, words))
+
+
+def known_words() -> frozenset[str]:
+    """Every word that the lists hold."""
+    return _vocabulary()[0]
 
 
 def cut(token: Token) -> list[Token]:

@@ -45,7 +45,10 @@ def quantifier(pair: Alignment) -> Refusal | None:
         or (only_left & _GROUPS and only_right & _GROUPS)
         or (only_left & _FREQUENCY and only_right & _FREQUENCY)
     )
-    if {*only_left, *only_right} == {"all", "any"} or (turned and not (only_left and only_right)):
+    permitted = "may" in pair.a.marks.modals & pair.b.marks.modals
+    if ({*only_left, *only_right} == {"all", "any"} and permitted) or (
+        turned and not (only_left and only_right)
+    ):
         clash = frozenset()
     if clash:
         return Refusal("quantifier", f"{_show(only_left)} vs {_show(only_right)}")

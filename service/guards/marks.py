@@ -12,7 +12,7 @@ _QUANTIFIERS = {
     **dict.fromkeys(en.UNIVERSAL, "all"),
     **dict.fromkeys(en.SOME, "some"),
     "any": "any", "only": "only", "solely": "only", "exclusively": "only", "atleast": "atleast", "atmost": "atmost",
-    "except": "except", "excluding": "except", "including": "including", "most": "most", "both": "both",
+    "except": "except", "excluding": "except", "including": "including", "most": "most", "anyone": "any", "anybody": "any",
     "single": "one", "minimum": "atleast", "maximum": "atmost", "always": "always", "sometimes": "sometimes",
     "morethan": "morethan", "lessthan": "lessthan", "multiple": "many", "many": "many", "few": "few",
     "often": "often", "frequently": "often", "rarely": "rarely", "seldom": "rarely", "hardly": "rarely",
@@ -95,6 +95,8 @@ class MarkReader:
                 f"{'next' if key == 'coming' else 'last' if key == 'past' else key} {after}"
             )
             return True
+        if key == "last" and after in ("longer", "long", "for", "forever", "until"):
+            return False
         if key in en.STATES and not (key == "second" and after in ("", "s")):
             self.states.add(en.STATES[key])
             return True
@@ -111,7 +113,8 @@ class MarkReader:
             self.question = _QUESTIONS[key]
         if key in _MODALS:
             self.modals.add(_MODALS[key])
-        if key in zh.STATES:
+        dated = at + 1 < len(stream) and stream[at + 1].kind == "date"
+        if key in zh.STATES and not dated:
             self.states.add(zh.STATES[key])
         if key in zh.QUANTIFIERS:
             self.quantifiers.add(zh.QUANTIFIERS[key])

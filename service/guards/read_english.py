@@ -20,6 +20,7 @@ _KEEPS_ROLE = frozenset(
     "a an the my your our his her their its this that these those of any all".split()
 )
 ROLES = {"from": "from", "to": "to", "into": "to", "onto": "to", "by": "by", "than": "than"}
+_CAPITAL_NAMES = {"us": "usa"}
 _SPOKEN_OPERATORS = {"plus": "+", "minus": "-", "times": "*", "multiplied": "*", "divided": "/"}
 
 
@@ -46,6 +47,9 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     if not first:
         (reader.capitals if capital and not token.text.isupper() else reader.lower).add(key)
     named = capital and not first and reader.capital_news
+    if named and len(key) > 1 and token.text.isupper() and key in en.FUNCTION:
+        reader.add(_CAPITAL_NAMES.get(key, key), "name", token.text)  # US, IT, WHO
+        return 1
     if key in _SPOKEN_OPERATORS and any(
         _kind(stream, i) == "num" for i in (at - 1, at + 1, at + 2)
     ):

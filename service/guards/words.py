@@ -234,14 +234,32 @@ def shortened(left: str, right: str) -> bool:
 @lru_cache(20_000)
 def mistyped(left: str, right: str) -> bool:
     """Whether one of two words is a slip of the other: near in letters, and not a word itself."""
-    if min(len(left), len(right)) < 3 or not (left.isalpha() and right.isalpha()):
+    if (
+        are_opposite(left, right)
+        or min(len(left), len(right)) < 3
+        or not (left.isalpha() and right.isalpha())
+    ):
         return False
     known_left, known_right = _known(left), _known(right)
     if known_left == known_right:
-        return False
+        return known_left and _slip_to_rare(left, right)
     longest = max(len(left), len(right))
     allowed = 1 if longest < 7 else 2
     return DamerauLevenshtein.distance(left, right, score_cutoff=allowed) <= allowed
+
+
+def _slip_to_rare(left: str, right: str) -> bool:
+    """Whether one letter too few or two exchanged make a rare word of a common one (wether)."""
+    rare = wordnet().rare
+    if (left in rare) == (right in rare) or min(len(left), len(right)) < 5:
+        return False
+    slip = left if left in rare else right
+    meant = right if slip == left else left
+    if slip[0] != meant[0] or inflection(slip).lemma != slip:
+        return False
+    dropped = len(slip) + 1 == len(meant)
+    swapped = len(slip) == len(meant) and sorted(slip) == sorted(meant)
+    return (dropped or swapped) and DamerauLevenshtein.distance(left, right) == 1
 
 
 @lru_cache(20_000)
@@ -277,7 +295,7 @@ def is_graded(lemma: str) -> bool:
 
 def is_capitonym(word: str) -> bool:
     """Whether a capital makes another word of it (Polish, polish)."""
-    return word in wordnet().capitonyms
+    return word in wordnet().capitonyms or word in en.BRANDS
 
 
 def initials(words: list[str]) -> str:

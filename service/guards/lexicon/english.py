@@ -84,6 +84,13 @@ IRREGULAR = dict(
 )
 """Inflected form to lemma, and words that look inflected but are not."""
 
+BRANDS = frozenset(
+    """apple windows word excel teams slack chrome safari edge swift go rust ruby oracle amazon shell target
+    square stripe notion drive outlook access pages numbers python spark hive unity mercury signal
+    discord zoom steam firefox""".split()
+)
+"""Product names that are plain words in small letters."""
+
 NEGATORS = frozenset(
     """not no never none nothing nobody nowhere neither nor without cannot non hardly barely scarcely
     seldom rarely unable n't""".split()

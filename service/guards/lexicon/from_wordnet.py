@@ -56,7 +56,7 @@ def _sense_numbers(source: Path) -> dict[tuple[str, str, str], tuple[int, int]]:
 
 
 def _words(source: Path) -> Iterator[str]:
-    """`w lemma`: a known lower-case word; `c lemma`: a word that is also a capitalised name."""
+    """`w lemma`: a known lower-case word, `r lemma` one that WordNet's texts never use; `c lemma`: a word that is also a capitalised name."""
     lower: set[str] = set()
     upper: set[str] = set()
     for pos in POS:
@@ -65,7 +65,8 @@ def _words(source: Path) -> Iterator[str]:
                 if lemma.isalpha() and len(lemma) > 1:
                     (lower if lemma.islower() else upper).add(lemma)
     titled = {word.lower() for word in upper if word.istitle()}
-    yield from (f"w {word}" for word in sorted(lower))
+    used = {lemma for (lemma, _, _), (_, count) in _sense_numbers(source).items() if count}
+    yield from (f"{'w' if word in used else 'r'} {word}" for word in sorted(lower))
     yield from (f"c {word}" for word in sorted(lower & titled))
 
 

@@ -13,6 +13,7 @@ class WordNet(NamedTuple):
     """What `from_wordnet.py` kept: words, capitonyms, synonym groups per lemma, opposites."""
 
     words: frozenset[str]
+    rare: frozenset[str]
     capitonyms: frozenset[str]
     groups: dict[str, frozenset[int]]
     opposites: dict[str, frozenset[str]]
@@ -23,13 +24,16 @@ def wordnet() -> WordNet:
     """Read the shipped file once."""
     packed = resources.files(__package__).joinpath("wordnet.txt.gz").read_bytes()
     words: set[str] = set()
+    rare: set[str] = set()
     capitonyms: set[str] = set()
     groups: dict[str, set[int]] = {}
     opposites: dict[str, set[str]] = {}
     for number, line in enumerate(gzip.decompress(packed).decode().splitlines()):
         kind, rest = line[0], line[2:]
-        if kind == "w":
+        if kind in "wr":
             words.add(rest)
+            if kind == "r":
+                rare.add(rest)
         elif kind == "c":
             capitonyms.add(rest)
         elif kind == "s":
@@ -41,6 +45,7 @@ def wordnet() -> WordNet:
             opposites.setdefault(right, set()).add(left)
     return WordNet(
         frozenset(words),
+        frozenset(rare),
         frozenset(capitonyms),
         {lemma: frozenset(ids) for lemma, ids in groups.items()},
         {lemma: frozenset(other) for lemma, other in opposites.items()},

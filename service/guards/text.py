@@ -47,6 +47,12 @@ _FOREIGN_DIGIT = re.compile(r"[^\D0-9]")
 _QUOTES = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "`": "`", "–": "-", "—": "-", "−": "-"}
 )
+_RAISED = str.maketrans(
+    {c: f"^{n}" for n, c in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+    | {c: f"_{n}" for n, c in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+)
+"""Compatibility forms would make 2⁵ the number 25."""
+
 _CONTRACTIONS = [
     (re.compile(rule, re.I), full)
     for rule, full in (
@@ -74,7 +80,7 @@ _CONTRACTIONS = [
 
 def normalise(text: str) -> str:
     """Bring width, quotes, dashes and runs of blanks to one form; keep case and line breaks."""
-    flat = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    flat = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_QUOTES)
     if _FOREIGN_DIGIT.search(flat):
         flat = _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match.group(), "")), flat)
     return _SPACES.sub(" ", flat).strip()

@@ -7,6 +7,7 @@ from service.guards import words
 from service.guards.alignment import TEMPLATE, Alignment, turning_words, weight
 from service.guards.analysis import Analysis
 from service.guards.lexicon import english as en
+from service.guards.lexicon.choices import choices
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
 
@@ -67,6 +68,9 @@ def _not_said(literals: list[str], others: tuple[Unit, ...]) -> list[str]:
 def choice(pair: Alignment) -> Refusal | None:
     """Refuse where an environment, tier, period or language differs."""
     left, right = pair.only_a("choice"), pair.only_b("choice")
+    if not (left and right) and pair.likeness < TEMPLATE:
+        left = [unit for unit in left if choices().get(unit.key, ("",))[0] != "tier"]
+        right = [unit for unit in right if choices().get(unit.key, ("",))[0] != "tier"]
     if left or right:
         return Refusal("choice", f"{_show(left)} vs {_show(right)}")
     return None

@@ -11,7 +11,7 @@ _CLOCK_HAN = frozenset({"点", "点钟", "时"})
 _ORDINAL_SUFFIX = frozenset({"st", "nd", "rd", "th"})
 _TIMES_OF_DAY = {"noon": 720, "midday": 720, "midnight": 0, "中午": 720, "午夜": 0}
 _GERMANE_YEARS = range(1000, 2200)
-_BEFORE_YEAR = frozenset({"in", "of", "since", "from", "until", "for", "the", "by", ","})
+_BEFORE_YEAR = frozenset({"in", "of", "since", "from", "until", "for", "the", "by", ",", "year"})
 
 
 def take_date(tokens: list[Token], at: int, found: Amounts) -> int:

@@ -9,6 +9,8 @@ _BINDING = frozenset(
 )
 _GROUPS = frozenset({"all", "some", "any", "one", "most", "both", "few", "many", "only"})
 _FREQUENCY = frozenset({"always", "often", "rarely", "sometimes"})
+_AMOUNT = frozenset({"most", "least", "more", "less"})
+_CLASHES = (_GROUPS, _FREQUENCY, _AMOUNT)
 _HARMLESS_STATES = frozenset(
     {
         "today",
@@ -39,18 +41,15 @@ def quantifier(pair: Alignment) -> Refusal | None:
     only_left, only_right = left - right, right - left
     if not only_left and not only_right:
         return None
-    turned = turns(pair)
-    clash = (
-        (only_left | only_right) & _BINDING
-        or (only_left & _GROUPS and only_right & _GROUPS)
-        or (only_left & _FREQUENCY and only_right & _FREQUENCY)
-    )
+    one_sided = not only_left or not only_right
+    binding = (only_left | only_right) & _BINDING
+    if one_sided and (pair.likeness < TEMPLATE or turns(pair)):
+        binding = frozenset()  # a rewording, or a turn that a negation makes up for
+    clash = any(only_left & kind and only_right & kind for kind in _CLASHES)
     permitted = "may" in pair.a.marks.modals & pair.b.marks.modals
-    if ({*only_left, *only_right} == {"all", "any"} and permitted) or (
-        turned and not (only_left and only_right)
-    ):
-        clash = frozenset()
-    if clash:
+    if {*only_left, *only_right} == {"all", "any"} and permitted:
+        clash = False  # what any may do, all may do
+    if binding or clash:
         return Refusal("quantifier", f"{_show(only_left)} vs {_show(only_right)}")
     return None
 

@@ -12,7 +12,8 @@ _QUANTIFIERS = {
     **dict.fromkeys(en.UNIVERSAL, "all"),
     **dict.fromkeys(en.SOME, "some"),
     "any": "any", "only": "only", "solely": "only", "exclusively": "only", "atleast": "atleast", "atmost": "atmost",
-    "except": "except", "excluding": "except", "including": "including", "most": "most", "anyone": "any", "anybody": "any",
+    "except": "except", "excluding": "except", "including": "including", "most": "most", "least": "least", "fewest": "least",
+    "more": "more", "less": "less", "fewer": "less", "anyone": "any", "anybody": "any",
     "single": "one", "minimum": "atleast", "maximum": "atmost", "always": "always", "sometimes": "sometimes",
     "morethan": "morethan", "lessthan": "lessthan", "multiple": "many", "many": "many", "few": "few",
     "often": "often", "frequently": "often", "rarely": "rarely", "seldom": "rarely", "hardly": "rarely",
@@ -100,7 +101,11 @@ class MarkReader:
         if key in en.STATES and not (key == "second" and after in ("", "s")):
             self.states.add(en.STATES[key])
             return True
-        if key == "most" and after and is_graded(inflection(after).lemma):
+        if (
+            key in ("most", "least", "more", "less")
+            and after
+            and is_graded(inflection(after).lemma)
+        ):
             return False
         if key in _QUANTIFIERS:
             self.quantifiers.add(_QUANTIFIERS[key])

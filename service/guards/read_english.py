@@ -44,8 +44,8 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
         return joined[1]
     first = at == 0 or (stream[at - 1].kind == "sym" and stream[at - 1].text in _SENTENCE_END)
     capital = token.text[0].isupper() and token.text != "I"
-    if not first:
-        (reader.capitals if capital and not token.text.isupper() else reader.lower).add(key)
+    if not first and not token.text.isupper():
+        (reader.capitals if capital else reader.lower).add(key)
     named = capital and not first and reader.capital_news
     if named and len(key) > 1 and token.text.isupper() and key in en.FUNCTION:
         reader.add(_CAPITAL_NAMES.get(key, key), "name", token.text)  # US, IT, WHO

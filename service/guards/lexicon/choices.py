@@ -8,7 +8,7 @@ from functools import cache
 
 _SETS = {
     "environment": """
-production prod live
+production prod
 staging stage preprod pre-production
 development dev
 testing qa uat

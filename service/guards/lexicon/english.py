@@ -1,7 +1,7 @@
 """English word knowledge: what carries no content or little, what denies, what places in time."""
 
 FUNCTION = frozenset(
-    """a an the this that these those it its itself there here i me my mine we us our ours you your
+    """er erm ah oh a an the this that these those it its itself there here i me my mine we us our ours you your
     yours he him his she her they them their theirs one's oneself someone somebody anyone
     anybody of to in on at by for with from into onto about as per over via within during
     between upon among toward towards and or but so if then than because while when where who
@@ -36,7 +36,7 @@ RESTRICTIVE = frozenset(
 """Modifiers that narrow what is asked about; one of them on one side only changes the question."""
 
 LIGHT = frozenset(
-    """user person people someone customer client anybody option process procedure step method
+    """upcoming playing showing located offered featured running user person people someone customer client anybody option process procedure step method
     attempt page section area feature function system item case issue problem reason possible
     currently total new existing current specific particular certain general different various
     normal usual regular main full complete properly correctly right good great best nice easy
@@ -108,7 +108,7 @@ SOME = frozenset({"some", "several", "somebody"})
 
 STATES = {
     "previous": "previous", "former": "previous", "last": "last",
-    "next": "next", "upcoming": "next", "future": "next",
+    "next": "next", "future": "next",
     "first": "first", "original": "first", "initial": "first", "final": "last", "second": "second",
     "formerly": "previous", "previously": "previous", "ago": "ago", "yesterday": "yesterday",
     "tomorrow": "tomorrow",

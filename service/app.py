@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from service.api import health, manage, problem, use
+from service.api import health, manage, problem, proxy, use
 from service.api.hot import ASGIApp, HotPath
 from service.auth import DEFAULT_TENANT, Keys
 from service.cache import Cache
@@ -21,10 +21,13 @@ from service.embedders import Embedders
 from service.errors import FieldError, InvalidRequest, SurehitError
 from service.ids import IdSource
 from service.journal import Journal
+from service.ledger import Ledger
 from service.maintenance import Maintenance
 from service.metrics import Metrics
 from service.partitions import Partitions
 from service.policy import Policies
+from service.proxy.measures import Measures
+from service.proxy.serve import Proxy
 from service.settings import Settings
 from service.storage import tenants
 from service.storage.database import open_database
@@ -76,6 +79,7 @@ def create_app(
 ) -> ASGIApp:
     """The ASGI application. `prepare` may replace parts before anything starts (tests, embedders of one's own)."""
     metrics = Metrics(version("surehit"))
+    measures = Measures(metrics.registry)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -89,11 +93,16 @@ def create_app(
         upkeep.start()
         app.state.cache = cache
         app.state.keys = Keys(cache.db)
+        ledger = app.state.ledger = Ledger(cache.db, clock_ms=clock_ms)
+        ledger.start()
+        app.state.proxy = Proxy(cache, app.state.keys, ledger, measures)
         await upkeep.warm()
         try:
             yield
         finally:
+            await app.state.proxy.close()
             await upkeep.close()
+            await ledger.close()
             await cache.partitions.save()
             cache.partitions.close()
             await cache.journal.close()
@@ -107,7 +116,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.metrics = metrics
-    for router in (use.router, manage.router, health.router):
+    for router in (use.router, proxy.router, manage.router, health.router):
         app.include_router(router)
     for point in sorted(entry_points(group="surehit.routers"), key=lambda p: p.name):
         app.include_router(point.load())
@@ -121,6 +130,7 @@ def create_app(
         keys=lambda: app.state.keys,
         metrics=metrics,
         max_body=settings.max_body_mb << 20,
+        proxy=lambda: app.state.proxy,
     )
 
 

@@ -23,6 +23,7 @@ from service.errors import InvalidRequest, MalformedBody, SurehitError, TooLarge
 from service.lookup import BOTH, Ask, lookup
 from service.metrics import Metrics
 from service.outcome import Hit, Miss, Stored, Tier
+from service.proxy.serve import PREFIXES
 from service.store import Put, check_scope, store
 
 Scope = MutableMapping[str, Any]
@@ -155,7 +156,9 @@ class HotPath:
         keys: Callable[[], Keys],
         metrics: Metrics,
         max_body: int,
+        proxy: Callable[[], ASGIApp] | None = None,
     ) -> None:
+        self._proxy = proxy
         self._app = app
         self._cache = cache
         self._keys = keys
@@ -172,6 +175,9 @@ class HotPath:
             if route is not None:
                 await self._answer(route, scope, receive, send)
                 return
+        if scope["type"] == "http" and self._proxy and scope["path"].startswith(PREFIXES):
+            await self._proxy()(scope, receive, send)
+            return
         if scope["type"] == "http" and scope["path"].startswith("/v1/"):
             try:
                 receive = _replay(await read_body(receive, self._max_body))

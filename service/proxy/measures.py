@@ -15,7 +15,7 @@ class Measures:
             "surehit_proxy_requests",
             "Requests on the proxy's cached routes by what the caller got. One is counted per request: "
             "a hit of either tier, a stale answer, a miss (the upstream's answer), a bypass (likewise, the "
-            "cache had no part in it), or an error of ours.",
+            "cache had no part in it), an error of ours, or a client that left before.",
             ["route", "outcome"],
             registry=registry,
         )

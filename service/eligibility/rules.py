@@ -43,7 +43,7 @@ HOW_TO = re.compile(
 WHY = re.compile(r"\bwhy\b|为什么|为何", re.I)
 ASKS_ABOUT = re.compile(
     r"^(?:\W*(?:hi|hello|hey|so|ok|and|but)\b\W*)*(?:(?:can|could|may|should|must|shall|do|did|am|will|would) (?:i|we|one|they|he|she)\b|what|why|when|where|who|which|is|are|does|was|were)\b"
-    r"|为什么|什么|吗[?？]?$|多久|多少|哪些|是否",
+    r"|为什么|什么|吗[?？]?$|多久|多少|多长|几天|几个|哪|是否|呢[?？]?$",
     re.I,
 )
 """A question about an action, not an order to do it."""
@@ -59,7 +59,7 @@ PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
         r"""
         \b(?:today|tonight|tomorrow|yesterday)(?:'s)?\b
         \b(?:right now|at the moment|at present|as of now|these days|nowadays|currently|presently)\b
-        \b(?:open|closed|available|playing|showing|happening|is it|like|on|here|there|it) now\b|\bnow\W*$|^\W*now\b
+        \b(?:open|closed|available|playing|showing|happening|is it|like|on|here|there|it) now\b|(?<!what )(?<!what\'s )\bnow\W*$
         \b(?:latest|newest|most recent|up[- ]to[- ]date|breaking|live (?:score|price|result|status|traffic)s?|real[- ]?time (?:price|data|traffic|quote)s?)\b
         \bcurrent(?:ly)? (?:\w+ ){0,2}(?:price|cost|weather|temperature|time|date|news|score|standings?|stock|value of|status|events?|population|president|prime minister|ceo|champion|leader|traffic|exchange|song|inflation|unemployment|interest)\w*
         \b(?:this|last|next|past|coming) (?:morning|afternoon|evening|night|week|weekend|month|quarter|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)(?:'s)?\b
@@ -93,6 +93,8 @@ PATTERNS: dict[str, tuple[re.Pattern[str], ...]] = {
         \b(?:who am i|where am i|where i am|what(?:'s| is) my (?:\w+ )?name|what do you call me|my (?:current |exact )?location|remember about me|know about me|(?:current|present) location\W*$)\b
         \b(?:what(?:'s| is)|name of|know|tell me) (?:the )?(?:this|current|name of (?:the|this)|title of (?:the|this)|song) ?(?:song|track|tune)\b|\bwhat song\b|\bsong is (?:this|playing|on)\b
         (?<!improve )(?<!increase )(?<!raise )(?<!build )(?<!boost )(?<!affect )(?<!change )(?<!decrease )\bmy (?:[\w'-]+ ){0,3}(?:balance|credit limit|payday|pto|apr|tire pressure|policy number|shopping list|to-?do list|days? off request|vacation request|rewards balance)\b(?! (?:not|wrong|hasn|isn|didn))
+        ^(?!.*\b(?:improve|increase|raise|build|boost|change|update|edit|modify|pay|lower|fix|correct|cancel|dispute|redeem|use|set up|transfer|add|remove|dropped|declined|affect|hurt|better|wrong|file|claim|proof|error|mistake|good)\b).*\b(?:my|i'm|i am|i have|i got|i've)\b.{0,30}\b(?:balance|bills?|credit (?:score|rating)|credit limit|spending limit|apr|interest rates?|calendar|schedule|agenda|reminders?|(?:shopping|grocery|to-?do) list|pto|vacation|paycheck|salary|income|gas tank|fuel|gas|tires?|tire pressure|rewards|points|transactions?|purchases|policy (?:number|#)|health (?:plan|benefits|insurance)|insurance (?:plan|benefits|coverage)|expir\w+|due)\b
+        \b(?:get|need|find|give|tell|what|check|locate|advise|know)\b.{0,40}\b(?:policy (?:number|#)|acct balance|account balance|balance (?:of|on|in) )|\bbalance check\b
         我的?(?:账户|帐户|账号|银行卡|信用卡|会员|手机|话费|流量|公积金|社保|年假)?(?:的)?(?:余额|订单|快递|包裹|账单|积分|额度|工资|薪水|年假|行程|日程|日历|预约|预订|航班|成绩|保单|理赔|位置|信用分|消费记录|交易记录|待办|提醒|闹钟|邮件|消息|会员(?:等级|到期)|还款|清单|列表|购物单)
         我(?:还有|还剩|有|欠|花了|买了|剩)(?:多少|几|没有|什么|哪些|任何)|我在哪|我叫什么|我是谁|我(?:今天|明天|这周|下周)?有(?:什么|哪些|没有|几)(?:会议|安排|约会|日程|提醒|闹钟|待办)
         (?:查询|查看|查一下|查下|看看|看一下)(?:一下)?(?:我|小?[\u4e00-\u9fff]{1,2})的(?:[\u4e00-\u9fff]{0,4})(?:余额|订单|快递|账单|积分|额度|工资|年假|日程|行程|成绩|保单|记录|进度|状态)

@@ -67,7 +67,7 @@ def _plots(found: Findings) -> Iterator[str]:
     if found.semantic is not None and found.semantic.lookups:
         at = found.semantic.thresholds
         whole = found.semantic.lookups
-        yield svg.stairs(
+        yield svg.curves(
             "Different queries with a candidate (not: with a right answer)",
             [t.threshold for t in at],
             [

@@ -23,6 +23,11 @@ WORTH_REPEATS = 0.01
 WORTH_TOKENS = 0.05
 """Shares below which a layer is called not worth its trouble."""
 
+_CONTENT = frozenset(
+    {"model", "system", "system message", "earlier turns", "instructions", "tools", "functions"}
+)
+"""Fields that are what is asked: that they differ is no accident to be mended."""
+
 
 @dataclass(frozen=True, slots=True)
 class LayerRow:
@@ -95,15 +100,13 @@ def _exact_row(exact: ExactReport) -> LayerRow:
     saves = f"{canonical.repeats:,} of {exact.overall.rows:,} requests repeat an earlier one"
     if canonical.repeats > as_bytes.repeats:
         saves += f" ({as_bytes.repeats:,} byte for byte)"
-    worst = next((f for f in exact.fields if not f.ignored), None)
+    worst = next((f for f in exact.fields if not f.ignored and f.field not in _CONTENT), None)
     worth = canonical.share >= WORTH_REPEATS
-    if worst is not None and worst.broken_repeats > canonical.repeats * 0.1:
-        step = (
-            f"Take {worst.field!r} out of the request: it breaks {worst.broken_repeats:,} repeats"
-        )
-    elif stable.repeats > canonical.repeats * 1.1:
+    if stable.repeats > canonical.repeats * 1.1:
         gained = stable.repeats - canonical.repeats
         step = f"Move times and ids out of the context: {gained:,} more repeats"
+    elif worst is not None and worst.broken_repeats > canonical.repeats * 0.1:
+        step = f"Ask whether {worst.field!r} must vary: it breaks {worst.broken_repeats:,} repeats"
     else:
         step = "Turn the exact tier on (mode `exact`)" if worth else "Leave it on; it costs little"
     return LayerRow(
@@ -210,16 +213,20 @@ def _prompt_cache_row(costs: EconomicsReport) -> LayerRow:
 def _kv_row(kv: KvReport) -> LayerRow:
     row = kv.rows[0]
     fits = dict(row.fitting_sequences)
-    pool_text = ""
-    if row.pools:
-        blocks, size, left = row.pools[-1]
-        pool_text = f"; {blocks:,} blocks of prefixes take {size / GIB:,.1f} GiB and leave {left:,}"
+    fitting = [pool for pool in row.pools if pool[2] > 0]
+    if fitting:
+        blocks, size, left = fitting[-1]
+        pool = f"; a pool of {blocks:,} blocks takes {size / GIB:,.1f} GiB and leaves {left:,}"
+    elif row.pools:
+        pool = f"; a pool of {row.pools[0][0]:,} blocks leaves none"
+    else:
+        pool = ""
     return LayerRow(
         Layer.KV,
         None,
         "",
         f"{row.bytes_per_token:,.0f} bytes a token ({row.precision}); {fits.get('p50', 0):,} median"
-        f" sequences fit at a time, {fits.get('p95', 0):,} at p95{pool_text}",
+        f" sequences fit at a time, {fits.get('p95', 0):,} at p95{pool}",
         "A pool that is too large lowers the number of sequences that run together",
         "8-bit keys and values double the room; check the quality of answers first",
         False,

@@ -28,23 +28,26 @@ def bars(
     return "".join(parts) + "</svg>"
 
 
-def stairs(
+def curves(
     title: str,
     xs: Sequence[float],
     series: Sequence[tuple[str, Sequence[float]]],
     *,
     x_label: str,
 ) -> str:
-    """Lines over shared x values; y from 0 to 1."""
+    """Lines over shared x values; y are shares, from 0 to the next round figure above the
+    largest."""
     left, top, width, height = 60, 30, _WIDTH - 240, 200
     low, high = min(xs), max(xs)
     span = (high - low) or 1.0
+    largest = max((y for _, ys in series for y in ys), default=1.0)
+    most = next((m for m in (0.01, 0.05, 0.1, 0.25, 0.5) if largest <= m), 1.0)
     parts = [_open(title, top + height + 40)]
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = top + height * (1 - tick)
         parts.append(
             f'<line class="grid" x1="{left}" x2="{left + width}" y1="{y}" y2="{y}"/>'
-            f'<text x="{left - 6}" y="{y + 4}" text-anchor="end">{tick:.0%}</text>'
+            f'<text x="{left - 6}" y="{y + 4}" text-anchor="end">{tick * most:.2%}</text>'
         )
     for x in xs:
         at = left + width * (x - low) / span
@@ -53,7 +56,7 @@ def stairs(
         )
     for number, (name, ys) in enumerate(series):
         points = " ".join(
-            f"{left + width * (x - low) / span:.1f},{top + height * (1 - y):.1f}"
+            f"{left + width * (x - low) / span:.1f},{top + height * (1 - y / most):.1f}"
             for x, y in zip(xs, ys, strict=True)
         )
         parts.append(f'<polyline class="line s{number}" points="{points}"/>')

@@ -148,11 +148,17 @@ async def export_labels(desk: Desk, tenant: str, *, line: str, form: Format = "j
         after = batch[-1][-1]
     if form == "jsonl":
         return "".join(orjson.dumps(row).decode() + "\n" for row in found)
-    out = io.StringIO()
-    writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
+    return as_csv(found)
+
+
+def as_csv(rows: Sequence[dict[str, Any]]) -> str:
+    """RFC 4180, every field quoted: a lone carriage return inside a text would end the row otherwise."""
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, FIELDS, quoting=csv.QUOTE_ALL, restval="")
     writer.writeheader()
-    for row in found:
-        writer.writerow({**row, "entry_response": orjson.dumps(row["entry_response"]).decode()})
+    for row in rows:
+        answer = orjson.dumps(row.get("entry_response")).decode()
+        writer.writerow({**row, "entry_response": answer})
     return out.getvalue()
 
 
@@ -227,7 +233,7 @@ def parse(text: str, form: Format) -> list[Row]:
 
 def _json_lines(text: str) -> list[Any]:
     found = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # JSON leaves U+2028 as it is
         if line.strip():
             try:
                 found.append(orjson.loads(line))
@@ -237,11 +243,15 @@ def _json_lines(text: str) -> list[Any]:
 
 
 def _csv_rows(text: str) -> list[Any]:
-    reader = csv.DictReader(io.StringIO(text))
-    missing = {"query", "entry_query", "verdict"} - set(reader.fieldnames or ())
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        missing = {"query", "entry_query", "verdict"} - set(reader.fieldnames or ())
+        rows = [] if missing else list(reader)
+    except csv.Error as error:
+        raise InvalidRequest.field(f"row {reader.line_num}", f"is not CSV: {error}") from error
     if missing:
         raise InvalidRequest.field("header", f"lacks {', '.join(sorted(missing))}")
-    return [{k: v for k, v in row.items() if k and v not in (None, "")} for row in reader]
+    return [{k: v for k, v in row.items() if k and v not in (None, "")} for row in rows]
 
 
 def _row(fields: Any) -> Row:

@@ -12,7 +12,7 @@ import numpy as np
 from evaluation import records
 from evaluation.desk import Desk
 from evaluation.evidence import LOWEST_THRESHOLD, Labels, make_labels
-from evaluation.planning import LABELS_FOR_FLOOR, expected_labels, first_plan, next_plan
+from evaluation.planning import expected_labels, first_plan, next_plan
 from service.policy import LineChange, Policies, Policy
 from service.sampling import SamplingPlan
 
@@ -35,12 +35,17 @@ class Proposal:
 
 
 async def propose(
-    desk: Desk, policy: Policy, *, label_budget: int, traffic_ratio: float = 1.0
+    desk: Desk,
+    policy: Policy,
+    *,
+    label_budget: int,
+    traffic_ratio: float = 1.0,
+    lookups_guessed: int = LOOKUPS_GUESSED,
 ) -> Proposal:
     """A plan for the next window, from all earlier labels (imported ones too) and the line's log.
 
-    ``traffic_ratio`` is how many lookups are expected for each logged one. With fewer than 20 labels it is the first of
-    two stages: a constant rate from the lowest threshold up.
+    ``traffic_ratio`` is how many lookups are expected for each logged one. A line without a log gets the first of two
+    stages, for ``lookups_guessed`` candidates: a constant rate from the lowest threshold up, for a part of the budget.
     """
     score_version = await desk.score_version(policy)
     found = await records.evidence(desk, policy, score_version=score_version, whole=True)
@@ -49,10 +54,9 @@ async def propose(
     )
     logged = found.lookups.score
     guarded = await records.guarded_scores(desk, policy, score_version=score_version)
-    is_first = int((earlier.score >= LOWEST_THRESHOLD).sum()) < LABELS_FOR_FLOOR
+    is_first = not (logged >= LOWEST_THRESHOLD).any()
     if is_first:
-        seen = float((logged >= LOWEST_THRESHOLD).sum()) * traffic_ratio
-        plan = first_plan(lookups_expected=seen or LOOKUPS_GUESSED, label_budget=label_budget)
+        plan = first_plan(lookups_expected=float(lookups_guessed), label_budget=label_budget)
     else:
         plan = next_plan(
             earlier,

@@ -209,7 +209,7 @@ async def _one(
         try:
             await _configure(cache, line, {"language": language, "target_false_hit_rate": target})
             groups: dict[str, str] = {}
-            await _plan(desk, line, budget, traffic_ratio=1.0)
+            await _plan(desk, line, budget, guess=pilot // 2)
             tell(f"{line} seed {seed}: {pilot} requests in shadow to plan with")
             await _replay(cache, line, traffic[:pilot], clock, group_of, groups)
             labels = await review_all(desk, line, groups, group_of)
@@ -268,11 +268,17 @@ async def _open(folder: Path, clock: _Clock, embedder: Embedder, language: str) 
     return cache
 
 
-async def _plan(desk: Desk, line: str, budget: int, *, traffic_ratio: float) -> None:
+async def _plan(
+    desk: Desk, line: str, budget: int, *, traffic_ratio: float = 1.0, guess: int = 1
+) -> None:
     """Sample by what is known: nothing at first, then the pilot's labels and scores."""
     policy = await desk.policy("default", line)
     proposal = await plans.propose(
-        desk, policy, label_budget=max(budget, 0), traffic_ratio=traffic_ratio
+        desk,
+        policy,
+        label_budget=max(budget, 0),
+        traffic_ratio=traffic_ratio,
+        lookups_guessed=max(guess, 1),
     )
     await plans.put_in_force(
         desk, "default", line=line, plan=proposal.plan, by="bench", reason="bench"

@@ -15,7 +15,7 @@ import streamlit as st
 from review_ui import state
 from review_ui.client import ServiceError
 from review_ui.replies import REASON_WORDS, Item, Verdict
-from review_ui.state import State
+from review_ui.state import Stage, State
 
 DEBOUNCE_MS = 250.0
 """No press counts this soon after another one, nor this soon after its item appeared."""
@@ -49,7 +49,7 @@ def give(item_id: str, key: str, verdict: str) -> None:
 
 def give_reason(item_id: str, key: str, code: str) -> None:
     """Keys 1 to 9 after «not reusable»."""
-    if _counts(item_id, key, after_another=True):
+    if _counts(item_id, key, stage="reason", after_another=True):
         _label(item_id, "not_reusable", reason=code)
 
 
@@ -83,7 +83,7 @@ def flag(item_id: str) -> None:
 
 def undo(item_id: str, key: str) -> None:
     """Key U: out of the reasons, or take the last label back."""
-    if not _counts(item_id, key, after_another=True):
+    if not _counts(item_id, key, stage=None, after_another=True):
         return
     desk = state.get()
     if desk.stage != "verdict":
@@ -133,7 +133,7 @@ def fetch(desk: State) -> None:
 
 
 def mark_shown(desk: State) -> None:
-    """The page is drawn: from now on presses mean what is on it."""
+    """From now on presses mean this item at this stage."""
     now_shown = (_desk_id(desk), desk.stage)
     if desk.shown != now_shown:
         desk.shown, desk.shown_ms = now_shown, state.now_ms()
@@ -166,11 +166,16 @@ class reported:
         return True
 
 
-def _counts(item_id: str, key: str, *, after_another: bool = False) -> bool:
+def _counts(
+    item_id: str, key: str, *, stage: Stage | None = "verdict", after_another: bool = False
+) -> bool:
+    """Whether this press was meant for what is on the desk: this item, and buttons of this stage."""
     desk = state.get()
     now, before, last_key = state.now_ms(), desk.pressed_ms, desk.pressed_key
     desk.pressed_ms, desk.pressed_key = now, key
-    if _desk_id(desk) != item_id or desk.shown != (item_id, desk.stage):
+    if desk.shown != (item_id, desk.stage) or _desk_id(desk) != item_id:
+        return False
+    if stage not in (None, desk.stage):
         return False
     return is_deliberate(
         now,

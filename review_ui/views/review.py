@@ -54,12 +54,13 @@ def page() -> None:
         _recent(desk.recent or ())
     _progress(desk)
     if desk.item is None:
+        answering.mark_shown(desk)
         _nothing(desk)
     else:
         _item(desk.item, is_again=desk.is_again)
+        answering.mark_shown(desk)  # before its buttons: a press can come as soon as they are there
         with st.container(key="verdicts"):
             {"verdict": _verdicts, "reason": _reasons, "flag": _flag}[desk.stage](desk.item)
-    answering.mark_shown(desk)
 
 
 def _progress(desk: State) -> None:

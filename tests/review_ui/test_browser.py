@@ -1,0 +1,166 @@
+"""A reviewer at the keyboard, in Chromium."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.review_ui.conftest import Running
+from tests.review_ui.fake_data import NASTY
+from tests.review_ui.fake_service import Fake
+from tests.review_ui.keyboard import IDLE, measure, settled, sign_in
+
+Browser = Callable[[], Any]
+Page = tuple[Running, str]
+PACE_S = 0.5
+
+
+@pytest.fixture(autouse=True)
+def _reset(page: Page) -> None:
+    """Begin with a double as new."""
+    page[0].fake.__dict__.update(Fake().__dict__)
+
+
+def count(fake: Fake, n: int, *, within_s: float = 5.0) -> list[tuple[str, dict[str, Any]]]:
+    """Wait for `n` labels, then a little more, in which none may be added."""
+    deadline = time.monotonic() + within_s
+    while len(fake.labels()) < n and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.4)
+    return fake.labels()
+
+
+def test_twenty_items_by_keyboard(page: Page, chromium: Browser) -> None:
+    """Verdicts of all kinds at a pace of two a second; each is one label on the item that was on the screen."""
+    for n, item in enumerate(page[0].fake.items.values()):
+        item.shown["query"] = item.shown["entry_query"] = f"How do I do thing number {n}?"
+    tab = sign_in(chromium(), page[1], "Ann")
+    wanted: list[tuple[str, str, str | None]] = []
+    for n in range(20):
+        shown = settled(tab)
+        if n % 4 == 1:
+            tab.keyboard.press("2")
+            tab.get_by_role("button", name="Entity").wait_for()
+            time.sleep(0.15)
+            tab.keyboard.press("3")
+            wanted.append((shown, "not_reusable", "entity"))
+        else:
+            tab.keyboard.press("3" if n % 4 == 3 else "1")
+            wanted.append((shown, "unsure" if n % 4 == 3 else "reusable", None))
+        settled(tab, after=shown)
+        time.sleep(0.3)
+    given = count(page[0].fake, 20)
+    by_text = {page[0].fake.items[i].shown["query"]: label for i, label in given}
+    assert len(given) == 20
+    assert [(q, by_text[q]["verdict"], by_text[q]["reason"]) for q, _, _ in wanted] == wanted
+
+
+def test_undo_and_another_verdict(page: Page, chromium: Browser) -> None:
+    tab = sign_in(chromium(), page[1], "Ann")
+    first = settled(tab)
+    tab.keyboard.press("1")
+    second = settled(tab, after=first)
+    time.sleep(PACE_S)
+    tab.keyboard.press("u")
+    assert settled(tab, after=second) == first
+    assert count(page[0].fake, 0) == []
+    tab.keyboard.press("3")
+    ((_, label),) = count(page[0].fake, 1)
+    assert label["verdict"] == "unsure"
+
+
+@pytest.mark.parametrize("first_pause_s", [0.03, 0.6])
+def test_a_held_key_gives_one_label(page: Page, chromium: Browser, first_pause_s: float) -> None:
+    """Keyboards wait before they repeat: some hardly, most about half a second, longer than any debounce."""
+    tab = sign_in(chromium(), page[1], "Ann")
+    settled(tab)
+    tab.keyboard.down("1")
+    time.sleep(first_pause_s)
+    for _ in range(25):
+        tab.keyboard.down("1")  # the second `down` without an `up` is a repetition
+        time.sleep(0.03)
+    tab.keyboard.up("1")
+    assert len(count(page[0].fake, 1)) == 1
+
+
+def test_without_the_browsers_help_a_held_key_still_gives_one_label(
+    page: Page, chromium: Browser
+) -> None:
+    """The server's own debounce, as for a key that bounces."""
+    tab = sign_in(chromium(), page[1], "Ann")
+    settled(tab)
+    for _ in range(10):
+        tab.keyboard.press("1")
+        time.sleep(0.04)
+    assert len(count(page[0].fake, 1)) == 1
+
+
+def test_typing_a_note_judges_nothing(page: Page, chromium: Browser) -> None:
+    tab = sign_in(chromium(), page[1], "Ann")
+    settled(tab)
+    tab.keyboard.press("f")
+    note = tab.get_by_role("textbox", name="What should an admin look at?")
+    note.fill("")
+    note.type("123 su 1")
+    tab.get_by_role("button", name="Tell").click()
+    tab.get_by_text("Noted for an admin").wait_for()
+    assert count(page[0].fake, 0) == []
+    assert [f["note"] for i in page[0].fake.items.values() for f in i.flags] == ["123 su 1"]
+
+
+def test_two_reviewers_never_hold_one_item(page: Page, chromium: Browser) -> None:
+    """Both press at the same moments; whatever is on the screens differs, and nothing is judged twice."""
+    tabs = [sign_in(chromium(), page[1], name) for name in ("Ann", "Bo")]
+    shown = [settled(tab) for tab in tabs]
+    for _ in range(10):
+        assert shown[0] != shown[1]
+        for tab in tabs:
+            tab.keyboard.press("1")
+        shown = [settled(tab, after=old) for tab, old in zip(tabs, shown, strict=True)]
+        time.sleep(0.3)
+    given = count(page[0].fake, 20)
+    assert len(given) == len({item for item, _ in given}) == 20
+    assert {label["reviewer"] for _, label in given} == {"Ann", "Bo"}
+
+
+def test_markup_is_shown_and_not_run(page: Page, chromium: Browser) -> None:
+    fake = page[0].fake
+    fake.items = {k: v for k, v in fake.items.items() if NASTY in v.shown["query"]}
+    tab = chromium()
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url.split("/")[2]))
+    sign_in(tab, page[1], "Ann")
+    settled(tab)
+    box = tab.locator(".sh-text").nth(3)
+    visible = NASTY.replace("\u202e", "U+202E").replace("\u202c", "U+202C")
+    assert box.inner_text() == visible
+    assert box.locator("img, script, a, strong").count() == 0
+    assert tab.title() == "Surehit review"
+    assert set(asked) == {page[1].removeprefix("http://")}
+
+
+def test_a_threshold_is_applied_and_rolled_back(page: Page, chromium: Browser) -> None:
+    tab = sign_in(chromium(), page[1], "Ann")
+    tab.get_by_role("link", name="Curves and threshold").click()
+    for decision, threshold in (("0.910", 0.91), ("0.930", 0.93)):
+        tab.get_by_text("What became of them").wait_for()
+        tab.locator(IDLE).wait_for()
+        tab.get_by_role("combobox", name="Decision").fill(decision)
+        tab.keyboard.press("Enter")
+        tab.get_by_role("textbox", name="Why").fill("browser test")
+        tab.get_by_role("button", name="Apply").click()
+        tab.get_by_text(f"{decision} is in force on every worker").wait_for()
+        assert page[0].fake.lines["support-faq"]["threshold"] == threshold
+    tab.get_by_text("0.930 certified").first.wait_for()
+    assert [e["reason"] for e in page[0].fake.events] == ["browser test"] * 2
+
+
+def test_every_press_reaches_the_next_item(page: Page, chromium: Browser) -> None:
+    """Prints the time from the key press to the next item; `python -m tests.review_ui.keyboard` measures at length."""
+    times_ms = measure(sign_in(chromium(), page[1], "Ann"), presses=15)
+    print(f"key press to next item: median {times_ms[7]:.0f} ms, slowest {times_ms[-1]:.0f} ms")  # noqa: T201 - the figure is the point
+    assert len(count(page[0].fake, 15)) == 15
+    assert times_ms[7] < 2_000  # a loaded machine is slow, a broken page is slower

@@ -11,6 +11,8 @@ from service.guards.lexicon.choices import choices
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
 
+HAN_NAME_CHARS = 3
+"""Runs of so many unknown characters on both sides are two names, however the rest is worded."""
 _SHORT = 2
 """Texts of so few words are names of a thing: other words name another thing."""
 INSERTION = 0.8
@@ -81,7 +83,23 @@ def name(pair: Alignment) -> Refusal | None:
     left, right = pair.only_a("name", "unknown"), pair.only_b("name", "unknown")
     if left or right:
         return Refusal("name", f"{_show(left)} vs {_show(right)}")
+    run_a, run_b = _unknown_run(pair.a, pair.left_a), _unknown_run(pair.b, pair.left_b)
+    if min(len(run_a), len(run_b)) >= HAN_NAME_CHARS:
+        return Refusal("name", f"{run_a} vs {run_b}")
     return None
+
+
+def _unknown_run(text: Analysis, left: list[int]) -> str:
+    """The longest run of leftover Chinese characters: a name, where it is in no list."""
+    longest = run = ""
+    before = -2
+    for place in left:
+        unit = text.units[place]
+        joins = place == before + 1 and unit.kind in ("han", "word") and not unit.key.isascii()
+        run = run + unit.key if joins else unit.key if unit.kind == "han" else ""
+        before = place if run else -2
+        longest = max(longest, run, key=len)
+    return longest
 
 
 def case(pair: Alignment) -> Refusal | None:

@@ -6,6 +6,7 @@ from functools import cache
 
 from service.guards import quantity as q
 from service.guards.lexicon import chinese as zh
+from service.guards.lexicon.choices import choices
 from service.guards.text import Token
 
 _NUMERAL = "零〇一二两三四五六七八九十百千万亿"
@@ -148,6 +149,7 @@ def opposite_words() -> frozenset[str]:
 def _vocabulary() -> tuple[frozenset[str], int]:
     words = {
         *zh.FUNCTION, *zh.LIGHT, *groups(), *zh.NOT_NEGATION, *zh.NEGATORS, *zh.QUANTIFIERS, *zh.STATES,
+        *(name for name in choices() if not name.isascii()),
         *zh.EXTRA_WORDS, *(word for pair in opposites() for word in pair),
         *(name for name in [*q.UNITS, *q.CURRENCIES] if not name.isascii()), "点钟", "月份", "个",
     }  # fmt: skip

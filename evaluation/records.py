@@ -81,7 +81,14 @@ class Evidence:
 
 _LOOKUPS = Query(
     "lookups_of_evidence",
-    select(Lookup.id, Lookup.at_ms, Lookup.score, Lookup.guard, Lookup.inclusion_probability).where(
+    select(
+        Lookup.id,
+        Lookup.at_ms,
+        Lookup.score,
+        Lookup.guard,
+        Lookup.inclusion_probability,
+        Lookup.entry_id,
+    ).where(
         Lookup.tenant_id == bindparam("tenant"),
         Lookup.line == bindparam("of_line"),
         Lookup.at_ms >= bindparam("since"),
@@ -276,7 +283,11 @@ def _evidence(
 ) -> Evidence:
     ids = np.asarray([row[0] for row in log], dtype=np.int64)
     time_s = np.asarray([row[1] for row in log], dtype=np.float64) / 1000.0
-    score = np.asarray([_score(row[2], row[3]) for row in log], dtype=np.float64)
+    # a candidate that was gone before it could be logged was never one that could be drawn
+    score = np.asarray(
+        [_score(row[2], row[3]) if row[5] is not None else NO_SCORE for row in log],
+        dtype=np.float64,
+    )
     probability = np.asarray([row[4] for row in log], dtype=np.float64)
     drawn = np.asarray([i in items for i in ids.tolist()], dtype=np.bool_)
     judged = np.asarray(

@@ -18,7 +18,7 @@ from typing import Any
 import structlog
 
 from service import sampling
-from service.decision import Choice, MissReason
+from service.decision import Candidate, Choice, MissReason, Refused, decide
 from service.errors import Unavailable
 from service.guards import GUARD_VERSION
 from service.guards import judge as guard_judge
@@ -54,6 +54,8 @@ class Observed:
     second_score: float | None
     fingerprint: str
     partition: bytes
+    neighbors: tuple[tuple[int, float], ...] = ()
+    """(entry id, score) of all that the search proposed, nearest first."""
 
 
 class Journal:
@@ -175,6 +177,7 @@ class Journal:
         """
         policy, choice = record.policy, record.choice
         entry, guard, detail = record.served, choice.guard, choice.detail
+        score = choice.score
         plan = policy.sampling
         if entry is None and choice.nearest is not None and choice.nearest.score >= plan.floor:
             live = await entries.live_in_partition(
@@ -189,12 +192,16 @@ class Journal:
                 refusal = guard_judge(entry.query, record.query, enabled=policy.guards)
                 if refusal is not None:
                     guard, detail = refusal.guard, refusal.detail
-        has_candidate = entry is not None and choice.score is not None
+        if guard is not None and guard != "quarantine" and record.served is None:
+            behind = await self._servable_behind(record)
+            if behind is not None:
+                (entry, score), guard, detail = behind, None, None
+        has_candidate = entry is not None and score is not None
         draw = sampling.sample(
             plan,
             self._sampling_key,
             lookup_id=encode("lkp", record.lookup_id),
-            score=choice.score if has_candidate and choice.score is not None else -math.inf,
+            score=score if has_candidate and score is not None else -math.inf,
             guarded=guard is not None,
         )
         row = {
@@ -212,7 +219,7 @@ class Journal:
             "entry_query": _column(entry.query) if entry else None,
             "response_hash": entry.response_hash if entry else None,
             "entry_age_ms": record.at_ms - entry.created_ms if entry else None,
-            "score": choice.score,
+            "score": score,
             "second_score": record.second_score,
             "guard": guard,
             "guard_detail": detail,
@@ -252,6 +259,45 @@ class Journal:
             "lease_until_ms": 0,
         }
         return row, item
+
+    async def _servable_behind(self, record: Observed) -> tuple[entries.LiveEntry, float] | None:
+        """The candidate that a lower threshold would serve in place of a refused nearest one, if it can be certified.
+
+        Serving goes on to the next candidate when a guard refuses one; a curve that stopped at the refusal would not
+        know the hits of lower thresholds, and a certificate would be silent about them.
+        """
+        policy = record.policy
+        floor, threshold = policy.sampling.certify_floor, policy.config.threshold
+        nearest = record.choice.nearest.entry_id if record.choice.nearest else None
+        near = [(i, s) for i, s in record.neighbors if floor <= s < threshold and i != nearest]
+        if not near:
+            return None
+        live = await entries.live_in_partition(
+            self._db,
+            policy.tenant,
+            partition=record.partition,
+            ids=[i for i, _ in near],
+            now=record.at_ms,
+        )
+        pairs = policy.blocks.get((record.scope, record.context_hash), ())
+        blocked = [p for p in pairs if p.query == record.query]
+
+        def judge(candidate: Candidate, query: str) -> Refused | None:
+            for pair in blocked:
+                if pair.entry_query == candidate.query or (
+                    pair.response_hash == candidate.response_hash
+                ):
+                    return Refused("blocked", "")
+            refusal = guard_judge(candidate.query, query, enabled=policy.guards)
+            return None if refusal is None else Refused(refusal.guard, refusal.detail)
+
+        candidates = [
+            Candidate(i, s, live[i].query, live[i].response_hash, live[i].quarantined)
+            for i, s in near
+            if i in live
+        ]
+        found = decide(record.query, candidates, threshold=floor, judge=judge).candidate
+        return None if found is None else (live[found.entry_id], found.score)
 
     async def _run(self) -> None:
         while True:

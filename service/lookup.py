@@ -78,6 +78,7 @@ class _Semantic:
     vector: Vector | None = None
     hit: entries.LiveEntry | None = None
     second_score: float | None = None
+    neighbors: tuple[tuple[int, float], ...] = ()
     was_asked: bool = False
     """True when candidates were looked for: such lookups are what hit rates are counted over."""
 
@@ -313,6 +314,7 @@ async def _choose(
         if choice is not None and choice.candidate is None and len(over) > _FIRST:
             choice = await judged(over, under)
     found.second_score = neighbors[1].similarity if len(neighbors) > 1 else None
+    found.neighbors = tuple((n.label, n.similarity) for n in neighbors)
     if choice.candidate is not None:
         if policy.config.mode == "serve":
             found.hit = live[choice.candidate.entry_id]
@@ -506,6 +508,7 @@ def _observe(
             choice=found.choice,
             served=found.hit,
             second_score=found.second_score,
+            neighbors=found.neighbors,
             fingerprint=found.fingerprint or "",
             partition=found.partition or b"",
         )

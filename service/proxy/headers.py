@@ -72,7 +72,8 @@ def to_upstream(headers: HeaderList, *, cached_route: bool) -> HeaderList:
 
 def to_caller(headers: HeaderList, *, cached_route: bool, drop: Iterable[bytes] = ()) -> HeaderList:
     """The upstream's headers as the caller gets them."""
-    dropped = _HOP_BY_HOP | _named_by_connection(headers) | set(drop)
+    # the server in front of us writes a date of its own
+    dropped = _HOP_BY_HOP | _named_by_connection(headers) | {b"date"} | set(drop)
     if cached_route:
         dropped |= _REPLACED
     return [(n, v) for n, v in headers if n not in dropped]

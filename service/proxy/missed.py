@@ -55,7 +55,7 @@ async def answer(missed: Missed) -> str:
     """Reply; `miss` or `stale`. Raises SurehitError while nothing of the reply was sent."""
     if await _revalidating(missed):
         return "stale"
-    if await _filled_elsewhere(missed):
+    if await _filled_meanwhile(missed):
         return "miss"
     abandoned: Flight | None = None
     leads = False
@@ -164,14 +164,18 @@ async def _revalidating(missed: Missed) -> bool:
     return True
 
 
-async def _filled_elsewhere(missed: Missed) -> bool:
-    """Wait for another worker that fills this key, up to the bound; True when its answer was sent."""
+async def _filled_meanwhile(missed: Missed) -> bool:
+    """Send the answer that was stored since the lookup read the exact tier, or that another worker is about to store.
+
+    True when it was sent. The first matters with fast upstreams: an identical request may have been answered and
+    stored while this one was being embedded.
+    """
     parts, exchange = missed.parts, missed.exchange
-    if missed.miss.fill or not exchange.controls.may_serve or parts.flights.is_led_here(missed.key):
+    if not exchange.controls.may_serve or parts.flights.is_led_here(missed.key):
         return False
     try:
         async with asyncio.timeout(parts.cache.settings.collapse_wait_s):
-            response = await _poll(missed)
+            response = await (_stored(missed) if missed.miss.fill else _poll(missed))
         found = None if response is None else rendered(parts, exchange, response)
     except (TimeoutError, Unavailable, replies.NotReplayable):
         return False
@@ -183,34 +187,51 @@ async def _filled_elsewhere(missed: Missed) -> bool:
     return True
 
 
+async def _stored(missed: Missed) -> bytes | None:
+    cache, now = missed.parts.cache, missed.parts.cache.clock_ms()
+    row = await entries.exact(
+        cache.db,
+        missed.caller.tenant,
+        line=missed.policy.line,
+        key=missed.key[1],
+        now=now,
+        api_key=missed.caller.key_hash,
+    )
+    max_age_s = missed.exchange.controls.max_age_s
+    if row is None or row[1] is None:
+        return None
+    return bytes(row[2]) if max_age_s is None or now - row[3] < max_age_s * 1000 else None
+
+
 async def _poll(missed: Missed) -> bytes | None:
-    """The answer that another worker stored; None when this one should call (or has begun to)."""
-    parts, caller = missed.parts, missed.caller
-    cache, key = parts.cache, missed.key
+    """The answer that another worker stores; None when this one should call (or has begun to)."""
+    cache, key, tenant = missed.parts.cache, missed.key, missed.caller.tenant
     number = ids.decode("lkp", missed.miss.lookup_id) or 0
     poll_s = _FIRST_POLL_S
-    while not parts.flights.is_led_here(key):
+    while not missed.parts.flights.is_led_here(key):
         now = cache.clock_ms()
         # the lease first: where it was gone before the exact tier was read, its answer is there already
-        is_leased = await fills.is_being_filled(cache.db, caller.tenant, key=key[1], now=now)
-        row = await entries.exact(
-            cache.db,
-            caller.tenant,
-            line=missed.policy.line,
-            key=key[1],
-            now=now,
-            api_key=caller.key_hash,
-        )
-        if row is not None and row[1] is not None:
-            return bytes(row[2])
-        if not is_leased:
-            until = now + cache.settings.fill_lease_s * 1000
-            if await cache.db.write(
-                lambda tx, now=now, until=until: fills.take_over(  # type: ignore[misc]  # defaults bind the loop's values
-                    tx, caller.tenant, lookup_id=number, key=key[1], now=now, lease_until=until
-                )
-            ):
-                return None
+        is_leased = await fills.is_being_filled(cache.db, tenant, key=key[1], now=now)
+        response = await _stored(missed)
+        if response is not None:
+            return response
+        if not is_leased and await _take_over(missed, number, now):
+            return None
         await asyncio.sleep(poll_s)
         poll_s = min(_LONGEST_POLL_S, poll_s * 2)
     return None
+
+
+async def _take_over(missed: Missed, lookup_id: int, now: int) -> bool:
+    cache = missed.parts.cache
+    until = now + cache.settings.fill_lease_s * 1000
+    return await cache.db.write(
+        lambda tx: fills.take_over(
+            tx,
+            missed.caller.tenant,
+            lookup_id=lookup_id,
+            key=missed.key[1],
+            now=now,
+            lease_until=until,
+        )
+    )

@@ -6,6 +6,7 @@ import uuid
 from dataclasses import dataclass
 
 from service import ids
+from service.decision import MissReason
 from service.errors import SurehitError
 from service.outcome import Hit, Miss
 from service.proxy.headers import HeaderList
@@ -15,6 +16,9 @@ from service.wire.api import JsonObject, Provider, UsageOnHit, WireApi
 from service.wire.json_text import dump, parse
 
 _NO_RETRY = frozenset({400, 401, 403, 404, 413, 422})
+_EXACT_ONLY = frozenset({MissReason.MODE, MissReason.BYPASS})
+"""Reasons why the semantic tier was not asked; the exact tier was, and had nothing."""
+
 _PRIVATE = (b"cache-control", b"private, no-store")
 _REQUEST_ID: dict[Provider, bytes] = {"openai": b"x-request-id", "anthropic": b"request-id"}
 
@@ -81,6 +85,10 @@ def miss_headers(
 ) -> HeaderList:
     """Headers that go with the upstream's own; `forward` is RFC 9211's reason for asking it."""
     detail = f"guard-{miss.guard}" if miss.guard else miss.reason.replace("_", "-")
+    if forward == "request":
+        detail = "no-cache"
+    elif forward == "miss" and miss.reason in _EXACT_ONLY:
+        detail = "exact-only"
     flags = ("; stored" if stored else "") + ("; collapsed" if collapsed else "")
     status = f"surehit; fwd={forward}{flags}; detail={detail}"
     return _common(status, miss.lookup_id, miss.score)

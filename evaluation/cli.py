@@ -6,9 +6,11 @@ Exit code 0 is yes, 1 is «the answer is no» (nothing certified, a decision is 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import structlog
 import typer
 
 from service.cli import Json, Tenant, fail, show, with_database
@@ -302,6 +304,8 @@ def _desk(db: Any) -> Any:
 
 def _answering(work: Any) -> Any:
     """The work's value; a refusal by the state of things is «no» (1), everything else misuse (2)."""
+    # standard output is for the answer
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     try:
         return with_database(work)
     except (Conflict, NotFound) as error:

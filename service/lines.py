@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from service import eligibility
 from service.eligibility import RULES
 from service.errors import FieldError, InvalidRequest
 from service.guards import GUARDS
@@ -78,6 +79,8 @@ class LineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Guards switched off (or on again) by name; those not named are on."""
     rules: dict[str, bool] = {}
     """Classes of requests that are never reused by meaning, switched by name; those not named are on."""
+    patterns: dict[str, list[Annotated[str, Meta(min_length=1, max_length=512)]]] = {}
+    """Regular expressions of one's own by rule name: a request that one of them finds is of that class."""
     volatile_ttl_s: LifeTime | None = 3600.0
     """Life time in the exact tier of an answer to a time-bound question; null treats it as any other."""
     personal_needs_scope: bool = True
@@ -154,6 +157,10 @@ def parse(changes: Any, *, base: LineConfig | None = None) -> LineConfig:
                 raise InvalidRequest.field(
                     f"{field}.{name}", f"is unknown; known are {', '.join(sorted(known))}"
                 )
+    try:
+        eligibility.check_patterns(config.patterns)
+    except ValueError as error:
+        raise InvalidRequest.field("patterns", str(error)) from error
     plan_of(config.sampling)
     return config
 

@@ -379,7 +379,7 @@ def ineligible(policy: Policy, request: Any, query: str) -> eligibility.Ineligib
     temperature = request.get("temperature") if isinstance(request, dict) else None
     if isinstance(temperature, int | float) and temperature > policy.config.limits.max_temperature:
         return eligibility.Ineligible("creative", f"temperature {temperature}")
-    return eligibility.classify(query, enabled=policy.rules)
+    return eligibility.classify(query, enabled=policy.rules, extra=policy.config.patterns or None)
 
 
 async def slot_of(cache: Cache, policy: Policy, *, timeout_s: float) -> Slot:

@@ -176,7 +176,7 @@ class LineChange:
         )
 
 
-_DECIDED_BY = ("threshold", "language", "embedder", "policy_version", "guards", "rules")
+_DECIDED_BY = ("threshold", "language", "embedder", "policy_version", "guards", "rules", "patterns")
 
 
 def _voids(before: LineConfig, after: LineConfig) -> bool:

@@ -20,7 +20,7 @@ def different_rows(n: int) -> Iterator[Record]:
     """Every row is another question, so whatever kept one of each would grow."""
     for number in range(n):
         text = f"question number {number} about topic {number * 7919 % 100_003}"
-        yield Record(number, text, ts_s=float(number))
+        yield Record(number, text, ts_s=10.0 * number)
 
 
 def peak_bytes(rows: int) -> int:
@@ -35,5 +35,5 @@ def peak_bytes(rows: int) -> int:
 def test_four_times_the_rows_take_little_more_memory() -> None:
     """44 bytes a row go to a file (the first 16 MB of it stay in memory); no text is kept."""
     peak_bytes(500)  # what is loaded once
-    small, large = peak_bytes(3_000), peak_bytes(12_000)
-    assert large - small < 9_000 * 400
+    small, large = peak_bytes(1_500), peak_bytes(6_000)
+    assert large - small < 4_500 * 400

@@ -6,6 +6,7 @@ look at them. What is proposed is the newest decision that is not in force; what
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ async def curve_of_line(
     found = await records.evidence(desk, policy, score_version=score_version, whole=True)
     pilot = await records.pilot_labels(desk, policy, score_version=score_version)
     is_pilot = len(found.labels) < PILOT_BELOW and len(pilot) > len(found.labels)
-    curve = estimate_curve(
+    curve = await asyncio.to_thread(
+        estimate_curve,
         pilot if is_pilot else found.labels,
         found.lookups,
         thresholds=_grid(points),

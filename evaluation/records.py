@@ -8,6 +8,7 @@ Every drawn lookup of a closed window is in, one without a verdict as unsure. Im
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from dataclasses import dataclass
 from typing import Any
@@ -28,11 +29,13 @@ from evaluation.evidence import (
 )
 from evaluation.windows import closed_windows, window_of
 from service.policy import Policy
-from service.storage.database import Database
+from service.storage.database import Database, Row
 from service.storage.models import Lookup, ReviewItem
 from service.storage.query import Query
 
 WINDOW_S = 3_600.0
+PAGE = 2_000
+"""Rows per read: a service that tunes goes on answering lookups in between."""
 NO_SCORE = -np.inf
 
 _CUTS = (
@@ -88,7 +91,8 @@ _LOOKUPS = Query(
         Lookup.guard,
         Lookup.inclusion_probability,
         Lookup.entry_id,
-    ).where(
+    )
+    .where(
         Lookup.tenant_id == bindparam("tenant"),
         Lookup.line == bindparam("of_line"),
         Lookup.at_ms >= bindparam("since"),
@@ -97,7 +101,10 @@ _LOOKUPS = Query(
         # exact at the moment of a change, where the clock is not
         Lookup.mode == bindparam("of_mode"),
         Lookup.threshold == bindparam("of_threshold"),
-    ),
+        or_(Lookup.at_ms > bindparam("since"), Lookup.id > bindparam("after")),
+    )
+    .order_by(Lookup.at_ms, Lookup.id)
+    .limit(PAGE),
 )
 _ITEMS = Query(
     "items_of_evidence",
@@ -185,9 +192,10 @@ async def evidence(
         "of_mode": policy.config.mode,
         "of_threshold": policy.config.threshold,
     }
-    log = await desk.db.read(_LOOKUPS, params)
+    log = await _log(desk.db, params)
     items = {row[0]: row[1:] for row in await desk.db.read(_ITEMS, params)}
-    return _evidence(
+    return await asyncio.to_thread(
+        _evidence,
         log,
         items,
         since_ms=since,
@@ -196,6 +204,17 @@ async def evidence(
         window_s=window_s,
         whole=whole,
     )
+
+
+async def _log(db: Database, params: dict[str, Any]) -> list[Row]:
+    found: list[Row] = []
+    since, after = params["since"], -1
+    while True:
+        page = await db.read(_LOOKUPS, {**params, "since": since, "after": after})
+        found += page
+        if len(page) < PAGE:
+            return found
+        after, since = page[-1][0], page[-1][1]
 
 
 async def evidence_since(db: Database, policy: Policy) -> int:

@@ -6,6 +6,7 @@ Every run is a look at labels and is kept: the next one at a grown body of the s
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -105,7 +106,8 @@ async def tune(
     monitor = await watch.state_of(desk, policy)
     gold = await gold_traps(desk, tenant, line=line)
     tell(f"{line}: testing {len(found.labels)} labels of {len(found.lookups)} lookups")
-    outcome = recommend(
+    outcome = await asyncio.to_thread(
+        recommend,
         found.labels,
         found.lookups,
         target_level=target,

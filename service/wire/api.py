@@ -55,9 +55,7 @@ WhyNotStored = Literal[
 
 
 class WireApi(Protocol):
-    """One provider API. Its modules are the implementations: each function is pure and leaves its
-    arguments alone.
-    """
+    """One provider API; its modules are the implementations. Functions leave arguments alone."""
 
     @property
     def NAME(self) -> str:
@@ -118,9 +116,7 @@ class WireApi(Protocol):
         new_id: str,
         usage: UsageOnHit = "zero",
     ) -> bytes:
-        """The body of a plain hit. `now` in seconds since the epoch; `new_id` is put behind the
-        provider's prefix.
-        """
+        """The body of a plain hit. `now`: seconds since the epoch; `new_id`: without its prefix."""
 
     def render_stream(
         self,

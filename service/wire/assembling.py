@@ -37,9 +37,7 @@ class StreamFailed(Exception):
 
 
 class StreamAssembler(ABC):
-    """Feed raw bytes, call `finish` when the upstream has ended; then `complete` or `failure` is
-    set.
-    """
+    """Feed raw bytes, `finish` when the upstream ends; then `complete` or `failure` is set."""
 
     def __init__(self, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self._parser = SseParser()
@@ -49,9 +47,7 @@ class StreamAssembler(ABC):
 
     @property
     def complete(self) -> dict[str, Any] | None:
-        """The whole response, as soon as the terminal event has been seen; None before, and on
-        failure.
-        """
+        """The whole response, once the terminal event has been seen; None before, or on failure."""
         return self._complete
 
     @property
@@ -65,9 +61,7 @@ class StreamAssembler(ABC):
         return self._complete is not None or self._failure is not None
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes of the stream. What follows the terminal event is ignored, as
-        clients do.
-        """
+        """Take the next bytes. What follows the terminal event is ignored, as clients do."""
         if self.is_over:
             return
         self._bytes_left -= len(chunk)

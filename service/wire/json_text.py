@@ -17,9 +17,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class NotJson(ValueError):
-    """The bytes are not JSON: broken, not UTF-8, a lone surrogate, NaN or infinity, nested
-    without end.
-    """
+    """Broken, not UTF-8, a lone surrogate, NaN or infinity, or nested without end."""
 
 
 def parse(text: bytes | str) -> Any:
@@ -36,9 +34,7 @@ def dump(value: Any) -> bytes:
 
 
 def readable(value: Any) -> str:
-    """JSON with a blank behind commas and colons, the way models write the arguments of a tool
-    call.
-    """
+    """JSON with a blank behind commas and colons, as models write the input of a tool call."""
     return json.dumps(value, ensure_ascii=False)
 
 

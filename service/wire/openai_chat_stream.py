@@ -75,9 +75,7 @@ class ChatAssembler(StreamAssembler):
         _merge(message, delta)
 
     def _take_call(self, choice: int, delta: dict[str, Any]) -> None:
-        """Without a position, or with two ids at one position, we cannot know which call the
-        piece belongs to.
-        """
+        """Without a position, or with two ids at one, nobody knows whose piece this is."""
         call = self._calls.setdefault(choice, {}).setdefault(as_index(delta.get("index")), {})
         if delta.get("id") and call.get("id") and delta["id"] != call["id"]:
             raise StreamFailed("malformed")
@@ -103,9 +101,7 @@ class ChatAssembler(StreamAssembler):
 
 
 def chat_events(response: dict[str, Any], *, with_usage: bool) -> Iterator[bytes]:
-    """The chunks of a complete response with its first choice; a usage chunk if the client asked
-    for one.
-    """
+    """The chunks of a complete response with its first choice, and of usage if asked for."""
     choice = response["choices"][0]
     own = {
         k: v for k, v in response.items() if k not in ("choices", "object", "usage", "moderation")

@@ -36,9 +36,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def may_cut(text: str, at: int) -> bool:
-    """Whether a cut between `text[at - 1]` and `text[at]` leaves every character as seen in one
-    piece.
-    """
+    """Whether a cut before `text[at]` leaves every character as seen in one piece."""
     before, after = text[at - 1], text[at]
     if before.isascii() and after.isascii():
         return not (before == "\r" and after == "\n")

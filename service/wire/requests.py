@@ -67,9 +67,7 @@ def searches_by_itself(model: str) -> bool:
 
 
 def has_other_tools(body: dict[str, Any], ours: frozenset[str]) -> bool:
-    """Whether a tool is of another type than those that the client runs itself; unknown types
-    count as hosted.
-    """
+    """Whether a tool is of a type that the client does not run itself; unknown ones count."""
     tools = body.get("tools")
     if not isinstance(tools, list):
         return False

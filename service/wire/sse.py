@@ -12,9 +12,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class SseEvent(NamedTuple):
-    """One event. `name` is empty when the stream did not name it; `data` is undecoded, lines
-    joined by LF.
-    """
+    """One event. `name` is empty if it has none; `data` is undecoded, lines joined by LF."""
 
     name: str
     data: bytes

@@ -8,8 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one upstream call, normalised as OpenTelemetry does: `input_tokens` includes
-    everything cached.
+    """Tokens of one upstream call; `input_tokens` includes everything cached, as OpenTelemetry's.
 
     These are about the provider's own prompt cache. A hit of ours never appears here.
     """
@@ -38,9 +37,7 @@ def count(holder: Any, name: str) -> int:
 
 
 def zero_usage(original: Any, template: dict[str, Any]) -> dict[str, Any]:
-    """The template's required fields, plus those of the original, every number 0; words and flags
-    stay.
-    """
+    """The fields of both, the template's and the original's, every number 0; words stay."""
     zeroed = _zeroed(original) if isinstance(original, dict) else {}
     return _merged(template, zeroed)
 

@@ -199,6 +199,13 @@ def test_a_stream_that_is_not_right_gives_no_response(chunks, failure):
     assert (None, failure) == (found.complete, found.failure)
 
 
+def test_usage_that_was_only_announced_is_no_usage():
+    found = assembled(api, [_chunk({"delta": {"content": "a"}}, usage=None), STOP, DONE])
+
+    assert found.complete is not None
+    assert "usage" not in found.complete
+
+
 def test_an_error_behind_the_last_event_is_too_late_to_matter():
     found = assembled(api, [SAID, STOP, DONE, b'data: {"error": {"message": "x"}}\n\n'])
 

@@ -141,6 +141,25 @@ def test_a_stream_replay_has_the_events_in_order():
     assert list(range(9)) == [data["sequence_number"] for _, data in found]
 
 
+def test_items_and_parts_begin_empty():
+    """A client that adds up deltas, as the official one does for its snapshots, counts once."""
+    custom = {**CALL, "type": "custom_tool_call", "input": "run"}
+    summary = {**REASONING, "summary": [{"type": "summary_text", "text": "Hm."}]}
+
+    found = events(replayed(api, response(summary, MESSAGE, CALL, custom), BODY))
+
+    items = [data["item"] for name, data in found if name == "response.output_item.added"]
+    parts = [data["part"] for name, data in found if name.endswith("_part.added")]
+    assert [
+        items[0]["summary"],
+        items[1]["content"],
+        items[2]["arguments"],
+        items[3]["input"],
+    ] == [[], [], "", ""]
+    assert [item["status"] for item in items[1:]] == ["in_progress"] * 3
+    assert [part["text"] for part in parts] == ["", ""]
+
+
 def test_a_hit_keeps_its_id_and_spent_nothing():
     stored = response(metadata={"who": "other"}, user="other", prompt_cache_diagnostics={"x": 1})
     body = {**BODY, "metadata": {"who": "me"}}

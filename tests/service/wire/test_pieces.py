@@ -19,6 +19,7 @@ def test_pieces_put_together_are_the_text(text):
 @example("क्ष" * 20)
 @example("각" * 40)
 @example("🇩🇪" * 40)
+@example("x" + "🇩🇪" * 40)
 @example("👍🏽" * 40)
 @example("กำ" * 40)
 def test_no_character_as_seen_is_split(text):

@@ -30,6 +30,17 @@ def test_events_do_not_depend_on_where_chunks_end(lines, ends):
     assert expected == found + pieces.finish()
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_bytes_one_by_one_give_the_same_events(end):
+    """A CRLF cut in half must not count as two line ends."""
+    raw = end.join([b"data: a", b"data: b", b"", b"data: c", b"", b""])
+    parser = SseParser()
+
+    found = [event for at in range(len(raw)) for event in parser.feed(raw[at : at + 1])]
+
+    assert [SseEvent("", b"a\nb"), SseEvent("", b"c")] == found
+
+
 @given(
     st.lists(
         st.tuples(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,14 @@ def main() -> None:
             )
     except ServiceError as error:
         _refused(error)
+    _settle(chosen.title)
+
+
+@st.cache_resource(show_spinner=False)
+def _settle(page: str) -> None:
+    """Once per page: what it has imported stays. Streamlit collects garbage after each run and would look at it all."""
+    gc.collect()
+    gc.freeze()
 
 
 def _sidebar(desk: state.State, name: str) -> None:

@@ -25,7 +25,6 @@ MAX_NAME = 64
 class PageSettings:
     """What the page is told by its environment."""
 
-    url: str
     key: str = field(repr=False)
     user_header: str
     address: str
@@ -45,7 +44,6 @@ class PageSettings:
 def settings() -> PageSettings:
     """The settings in force."""
     return PageSettings(
-        url=os.environ.get("SUREHIT_URL", "") or DEFAULT_URL,
         key=os.environ.get("SUREHIT_UI_KEY", ""),
         user_header=os.environ.get("SUREHIT_UI_USER_HEADER", ""),
         address=st.get_option("server.address") or "",
@@ -65,7 +63,12 @@ def _connection(url: str) -> httpx2.Client:
 
 def connection() -> httpx2.Client:
     """This process's connections to the service."""
-    return _connection(settings().url)
+    return _connection(service_url())
+
+
+def service_url() -> str:
+    """Where the service answers."""
+    return os.environ.get("SUREHIT_URL", "") or DEFAULT_URL
 
 
 def require() -> SignedIn | None:

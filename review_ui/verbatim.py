@@ -13,6 +13,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 import streamlit as st
 
@@ -43,6 +44,8 @@ _JOINERS = frozenset(
     "\u200c\u200d"
 )  # they shape emoji and Persian words: a mark would tear them apart
 _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_ODD = re.compile(r"[^\n -~]")
+_ODD_OR_BLANK = re.compile(r"[^!-~]")
 _MARKDOWN = re.compile(r"([!-/:-@\[-`{-~])")
 
 
@@ -71,7 +74,8 @@ def box(markup: str, *, height: str = "", question: bool = False, empty: str = "
 
 def escape(text: str, *, changed: bool = False) -> str:
     """HTML that shows exactly these characters. In a `changed` piece blanks and joiners become visible as well."""
-    return "".join(_shown(char, changed) for char in text)
+    odd = _ODD_OR_BLANK if changed else _ODD
+    return odd.sub(lambda found: _shown(found[0], changed), html.escape(text))
 
 
 def compare(old: str, new: str) -> tuple[str, str]:
@@ -140,14 +144,15 @@ def _tagged(tag: str, text: str) -> str:
 
 
 def _shown(char: str, changed: bool) -> str:
-    if changed and char in " \n":
+    if char in " \n":
         return f'<span class="sh-space">{"·" if char == " " else "↵"}</span>' + char.strip(" ")
     mark = _mark(char)
     if mark and (changed or char not in _JOINERS):
         return f'<span class="sh-mark">{mark}</span>' + ("\t" if char == "\t" else "")
-    return html.escape(char)
+    return char
 
 
+@lru_cache(maxsize=8192)
 def _mark(char: str) -> str:
     """The name of a character without a shape of its own; empty for all others."""
     if char == "\n" or " " <= char <= "~":

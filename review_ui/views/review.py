@@ -23,8 +23,8 @@ STYLE = """<style>
 .st-key-verdict-1 button{border-color:#16a34a;background:#16a34a1c}
 .st-key-verdict-2 button{border-color:#dc2626;background:#dc26261c}
 .st-key-verdict-3 button{border-color:#d97706;background:#d977061c}
-.st-key-recent button{min-height:0;padding:0 .35rem;line-height:1.4}
-.sh-recent{font-size:.84rem;line-height:1.35;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.st-key-recent button{height:1.6rem;min-height:0;padding:0 .35rem}
+.sh-recent{font-size:.84rem;height:1.6rem;line-height:1.6rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .sh-recent b{display:inline-block;width:1.1em}
 .sh-recent i{opacity:.65;font-style:normal;font-variant-numeric:tabular-nums}
 </style>"""
@@ -47,8 +47,7 @@ def page() -> None:
     """Fetch, show, wait for a key."""
     desk = state.get()
     answering.fetch(desk)
-    st.html(STYLE)
-    st.html(NO_REPEATS, unsafe_allow_javascript=True)
+    st.html(STYLE + NO_REPEATS, unsafe_allow_javascript=True)
     with st.sidebar:
         _guideline(desk)
         _recent(desk.recent or ())
@@ -198,20 +197,20 @@ def _guideline(desk: State) -> None:
 
 def _recent(labels: tuple[Recent, ...]) -> None:
     st.html('<div class="sh-head">Your last verdicts</div>')
-    if not labels:
-        st.caption("None yet.")
-    with st.container(key="recent", gap=None):
-        for label in labels:
-            words, again = st.columns([6, 1], vertical_alignment="center")
-            words.html(_recent_row(label))
-            again.button(
-                "↩",
-                key=f"again-{label.item_id}",
-                help="Judge it again",
-                on_click=answering.reopen,
-                args=(label.item_id,),
-                type="tertiary",
-            )
+    # one piece of HTML beside a pile of buttons of the same height: a row of elements each would cost 40 more
+    with st.container(key="recent"):
+        words, again = st.columns([6, 1], gap=None)
+        words.html("".join(map(_recent_row, labels)) or '<div class="sh-recent">None yet.</div>')
+        with again.container(gap=None):
+            for label in labels:
+                st.button(
+                    "↩",
+                    key=f"again-{label.item_id}",
+                    help="Judge it again",
+                    on_click=answering.reopen,
+                    args=(label.item_id,),
+                    type="tertiary",
+                )
 
 
 def _recent_row(label: Recent) -> str:

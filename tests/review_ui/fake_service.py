@@ -1,7 +1,7 @@
 """The service as far as the page can tell, in memory: a double for tests of the page and for trying it out alone.
 
 It keeps the rules that a reviewer can notice (leases, one label per press, undo, no score before the label), and makes
-its figures up. `python -m tests.review_ui.fake_service 8080` runs it.
+its figures up. `python -m tests.review_ui.fake_service PORT [ITEMS]` runs it.
 """
 
 from __future__ import annotations
@@ -261,4 +261,5 @@ if __name__ == "__main__":
 
     from tests.review_ui.fake_routes import create_app
 
-    uvicorn.run(create_app(Fake()), port=int(sys.argv[1]), log_level="warning")
+    made = Fake(items=int((*sys.argv, "60")[2]))
+    uvicorn.run(create_app(made), port=int(sys.argv[1]), log_level="warning")

@@ -52,6 +52,8 @@ class Upstreams:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._clients: dict[str, httpx2.AsyncClient] = {}
+        limits = httpx2.Timeout(settings.upstream_timeout_s, connect=settings.upstream_connect_s)
+        self._limits = {"timeout": limits.as_dict()}
         self._defaults: dict[Provider, Target] = {
             "openai": Target(
                 "openai", settings.openai_base_url, settings.openai_api_key.get_secret_value()
@@ -95,7 +97,10 @@ class Upstreams:
         if query:
             address += "?" + query.decode("latin-1")
         try:
-            request = client.build_request(method, address, headers=headers, content=content)
+            # built by hand: the client would add headers of its own to the caller's
+            request = httpx2.Request(
+                method, address, headers=headers, content=content, extensions=self._limits
+            )
             return await client.send(request, stream=True)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise failed(error) from error
@@ -109,11 +114,7 @@ class Upstreams:
     def _client(self, base_url: str) -> httpx2.AsyncClient:
         client = self._clients.get(base_url)
         if client is None:
-            settings = self._settings
             client = self._clients[base_url] = httpx2.AsyncClient(
-                timeout=httpx2.Timeout(
-                    settings.upstream_timeout_s, connect=settings.upstream_connect_s
-                ),
                 limits=httpx2.Limits(
                     max_connections=MAX_CONNECTIONS,
                     max_keepalive_connections=MAX_IDLE_CONNECTIONS,
@@ -123,7 +124,6 @@ class Upstreams:
                 cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
                 follow_redirects=False,
             )
-            client.headers = httpx2.Headers()  # send what the caller sent and nothing of our own
         return client
 
 

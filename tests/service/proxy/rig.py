@@ -196,4 +196,7 @@ def cache_status(reply: Any) -> dict[str, Any]:
     members = http_sf.parse(reply.headers["cache-status"].encode(), tltype="list")
     name, parameters = members[-1]
     assert str(name) == "surehit"
-    return {key: value if isinstance(value, bool | int) else str(value) for key, value in parameters.items()}
+    return {
+        key: value if isinstance(value, bool | int) else str(value)
+        for key, value in parameters.items()
+    }

@@ -169,9 +169,7 @@ def test_other_worker_waits_for_the_lease(database_url: str, tmp_path: Path) -> 
     """Two workers, one database: the second waits for what the first stores, and calls nobody."""
     with (
         rigged(database_url, tmp_path / "a", fake={"latency_s": 0.5}) as one,
-        rigged(
-            database_url, tmp_path / "b", openai_base_url=f"{one.upstream}/v1"
-        ) as two,
+        rigged(database_url, tmp_path / "b", openai_base_url=f"{one.upstream}/v1") as two,
     ):
 
         async def scene() -> list[httpx2.Response]:

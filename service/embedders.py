@@ -73,9 +73,9 @@ class Embedders:
         return slot
 
     def states(self) -> dict[str, str]:
-        """`ready`, `loading` or the error, by model."""
+        """`ready`, `loading` or the error, by model; a model whose newest call failed says how."""
         return {
-            slot.name: "ready" if slot.pool else (slot.error or "loading")
+            slot.name: (slot.pool.failure or "ready") if slot.pool else (slot.error or "loading")
             for slot in self._slots.values()
         }
 

@@ -97,6 +97,8 @@ class EmbeddingPool:
             raise ValueError(f"workers: {workers}, expected at least 1")
         self.embedder = embedder
         self.counters = PoolCounters()
+        self.failure: str | None = None
+        """What went wrong with the newest text that the model was to embed; None once one went well."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._remembered_limit = remembered
         self._queue_limit = queue_limit
@@ -201,6 +203,7 @@ class EmbeddingPool:
     def _time_out(self, waiter: asyncio.Future[Vector], timeout_s: float) -> None:
         if not waiter.done():
             self.counters.timed_out += 1
+            self.failure = f"no vector within {timeout_s:g} s"
             waiter.set_exception(EmbedderUnavailable(f"no vector within {timeout_s:g} s"))
 
     def _deliver(self, calls: int, outcomes: list[_Outcome]) -> None:
@@ -211,12 +214,15 @@ class EmbeddingPool:
                 del self._jobs[job.text]
             if outcome.vector is not None:
                 self.counters.embedded += 1
+                self.failure = None
                 self._remember(job.text, outcome.vector)
                 for waiter in job.waiters:
                     if not waiter.done():
                         waiter.set_result(outcome.vector)
             elif outcome.error is not None:
-                self.counters.failed += not isinstance(outcome.error, TextRefused)
+                if not isinstance(outcome.error, TextRefused):
+                    self.counters.failed += 1
+                    self.failure = str(outcome.error)
                 _fail(job, outcome.error)
 
     def _remember(self, text: str, vector: Vector) -> None:

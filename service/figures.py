@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from service import lines
 from service.cache import Cache
 from service.storage import entries, lookups
 from service.storage import lines as line_rows
@@ -15,13 +16,13 @@ async def figures(cache: Cache, tenant: str, *, days: int) -> dict[str, Any]:
     """`{"lines": {line: {...}}, "embedders": {...}}` of one tenant over the last days.
 
     Per line: `exact` {hits}; `semantic` {lookups, hits, hit_rate, misses by reason}, where `lookups` are those that
-    reached the semantic tier; `not_looked_up` by reason; `stores`; `entries` {live, searchable, awaiting_embedding}.
+    reached the semantic tier; `not_looked_up` by reason; `stores`; `entries` {live, searchable, awaiting_embedding}; one
+    awaits embedding while it has no vector of the line's present model.
     """
     now = cache.clock_ms()
     since = now // _DAY_MS - days + 1
-    found: dict[str, dict[str, Any]] = {
-        row[0]: _empty() for row in await line_rows.list_all(cache.db, tenant)
-    }
+    rows = await line_rows.list_all(cache.db, tenant)
+    found: dict[str, dict[str, Any]] = {row[0]: _empty() for row in rows}
     for line, tier, outcome, reason, count in await lookups.stats(
         cache.db, tenant, since_day=since
     ):
@@ -45,13 +46,29 @@ async def figures(cache: Cache, tenant: str, *, days: int) -> dict[str, Any]:
         semantic["hit_rate"] = (
             semantic["hits"] / semantic["lookups"] if semantic["lookups"] else None
         )
-    for line, live, searchable, pending in await entries.count_by_line(cache.db, tenant, now=now):
-        found.setdefault(line, _empty())["entries"] = {
-            "live": int(live),
-            "searchable": int(searchable),
-            "awaiting_embedding": int(pending or 0),
-        }
+    in_force = {row[0]: _in_force(cache, row[2]) for row in rows}
+    for line, version, fingerprint, live, embedded in await entries.count_by_line(
+        cache.db, tenant, now=now
+    ):
+        counts = found.setdefault(line, _empty())["entries"]
+        counts["live"] += int(live)
+        wanted_version, wanted = in_force.get(line, ("", None))
+        if version != wanted_version or fingerprint is None:
+            continue  # of a retired policy version, or not to be found by meaning at all
+        if fingerprint == entries.PENDING or (wanted is not None and fingerprint != wanted):
+            counts["awaiting_embedding"] += int(live)
+        else:
+            counts["searchable"] += int(embedded)
     return {"days": days, "lines": found, "embedders": cache.embedders.states()}
+
+
+def _in_force(cache: Cache, config_json: str) -> tuple[str, str | None]:
+    """(policy version, fingerprint of the model) of a line; None while its model is not loaded."""
+    config = lines.record_from_json(config_json).config
+    if config.mode not in ("shadow", "serve"):
+        return config.policy_version, None
+    slot = cache.embedders.slot(cache.embedders.name_for(config.language, config.embedder))
+    return config.policy_version, slot.embedder.fingerprint if slot.embedder else None
 
 
 def _empty() -> dict[str, Any]:

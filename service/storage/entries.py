@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, bindparam, case, delete, func, insert, or_, select, update
+from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql
 
 from service.storage.database import Database, Row, Transaction
@@ -431,18 +431,19 @@ _COUNT = Query(
     "count_entries",
     select(
         Entry.line,
+        Entry.policy_version,
+        Entry.fingerprint,
         func.count(),
         func.count(Entry.vector),
-        func.sum(case((Entry.fingerprint == PENDING, 1), else_=0)),
     )
     .where(Entry.tenant_id == bindparam("tenant"), _is_live())
-    .group_by(Entry.line)
+    .group_by(Entry.line, Entry.policy_version, Entry.fingerprint)
     .order_by(Entry.line),
 )
 
 
 async def count_by_line(db: Database, tenant: str, *, now: int) -> list[Row]:
-    """(line, live entries, those with a vector, those that wait for one)."""
+    """(line, policy version, fingerprint, live entries, those with a vector), one row per combination."""
     return await db.read(_COUNT, {"tenant": tenant, "now": now})
 
 

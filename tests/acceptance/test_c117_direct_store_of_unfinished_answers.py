@@ -18,7 +18,11 @@ BAD = {
     "c117_length": (CUT, "length"),
     "c117_bare_finish_reason": ({"text": "half", "finish_reason": "length"}, "length"),
     "c117_max_tokens": (
-        {"type": "message", "content": [{"type": "text", "text": "h"}], "stop_reason": "max_tokens"},
+        {
+            "type": "message",
+            "content": [{"type": "text", "text": "h"}],
+            "stop_reason": "max_tokens",
+        },
         "max_tokens",
     ),
     "c117_incomplete": ({"object": "response", "status": "incomplete"}, "incomplete"),

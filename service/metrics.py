@@ -118,7 +118,7 @@ class _Outcomes:
 
 
 _GAUGES = {
-    "alarms_raised": "Alarms of the monitor in this process since its start: a promise did not hold, a line was tightened.",
+    "alarms_raised": "Alarms of the monitor in this process: a promise did not hold, so its line was tightened.",
     "index_partitions": "Partitions whose index is in memory.",
     "index_bytes": "Bytes of the vector indexes in memory.",
     "journal_dropped": "Log records dropped because the database was down or the buffer full.",

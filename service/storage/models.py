@@ -255,7 +255,7 @@ class Counter(Base):
 
 
 class LedgerRow(Base):
-    """Tokens per line, model, day and layer. What one layer answered never reached the next: no token is in two rows."""
+    """Tokens per line, model, day and layer. What one layer answered never reached the next: none is in two rows."""
 
     __tablename__ = "ledger"
     tenant_id: Mapped[str] = mapped_column(String(64), primary_key=True)

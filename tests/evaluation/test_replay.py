@@ -21,8 +21,8 @@ def test_replay_of_labelled_traffic(tmp_path: Path, models_dir: Path) -> None:
             str(shared("data")),
             "--line",
             "faq",
-        ]
-        + ["--lang", "en", "--n", "400", "--seed", "3", "--out", str(traffic)],
+            *("--lang", "en", "--n", "400", "--seed", "3", "--out", str(traffic)),
+        ],
         check=True,
         capture_output=True,
     )
@@ -35,7 +35,7 @@ def test_replay_of_labelled_traffic(tmp_path: Path, models_dir: Path) -> None:
     assert loose_bare.semantic_hits > loose.semantic_hits
     assert loose_bare.false_hits > loose.false_hits
     assert strict_bare.semantic_hits >= strict.semantic_hits
-    assert [0, 0] == [row.false_exact_hits for row in (loose, strict)]
+    assert [row.false_exact_hits for row in (loose, strict)] == [0, 0]
     for row in found.rows:
         assert row.exact_hits + row.semantic_hits + sum(row.misses.values()) == 400
     assert "false-hit rate" in replay.render(found)

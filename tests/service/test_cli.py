@@ -117,7 +117,7 @@ def test_up_plays_the_demo_and_ends_on_a_signal(tmp_path: Path, models_dir: Path
                 _look(http, asked.replace("do I", "can I")),
                 _look(http, asked.replace("an annual", "a monthly")),
             ]
-            assert ["empty", "exact", "semantic", "guarded"] == outcomes
+            assert outcomes == ["empty", "exact", "semantic", "guarded"]
             lines = http.get("/v1/stats").json()["lines"]
             assert lines["support-faq"]["semantic"]["hits"] > 20
     finally:

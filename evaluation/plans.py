@@ -1,6 +1,6 @@
 """A line's sampling plan: proposed from what was logged and labelled before, put in force as a change of the line.
 
-A plan with another floor starts a new body of evidence: what the floor was chosen from must not be tested with it.
+Another plan starts a new body of evidence: what its floor and rates were chosen from must not be tested with it.
 """
 
 from __future__ import annotations

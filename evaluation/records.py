@@ -1,9 +1,9 @@
 """From rows to the arrays that statistics work on: the evidence of one line, for one version of its scores.
 
-Evidence begins with the last change of the line that altered what is served or sampled from which score on, since
-such a change makes other traffic (docs/certificate.md, «Feedback»). It is cut into windows by the clock, and only
-closed ones are tested; the present window counts as closed when nothing sampled in it waits for a verdict any more.
-Every drawn lookup of a closed window is in, one without a verdict as unsure. Imported labels are never among them.
+Evidence begins with the last change of the line that altered what is served or how it is sampled, since that makes
+other traffic or lets rates follow labels (docs/certificate.md, «Feedback»). It is cut into windows by the clock, and
+only closed ones are tested; the present window counts as closed when nothing sampled in it waits for a verdict any
+more. Every drawn lookup of a closed window is in, one without a verdict as unsure. Imported labels never are.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from evaluation.evidence import (
 )
 from evaluation.windows import closed_windows, window_of
 from service.policy import Policy
+from service.sampling import SamplingPlan, inclusion_probability
 from service.storage.database import Database, Row
 from service.storage.models import Lookup, ReviewItem
 from service.storage.query import Query
@@ -49,7 +50,11 @@ _CUTS = (
     "inert_fields",
     "quarantine",
 )
-"""Settings whose change makes other traffic; and in `sampling` the floor, which must not follow its own labels."""
+"""Settings whose change makes other traffic."""
+
+_SAMPLING_CUTS = ("certify_rate", "certify_floor", "bin_edges", "explore_rates", "guarded_rate")
+"""And those of `sampling`: rates and floor may follow earlier labels, so they must not be tested with them; and labels
+of a low rate beside those of a high one would leave next to no weight to the latter."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Evidence:
     since_ms, until_ms : int
         The evidence covers ``since_ms <= time < until_ms``.
     floor : float
-        t_lo of the plan, the same since ``since_ms``.
+        t_lo of the plan, which is the same since ``since_ms``.
     windows : int
         Closed windows in it.
     waiting : int
@@ -200,7 +205,7 @@ async def evidence(
         items,
         since_ms=since,
         now_ms=desk.clock_ms(),
-        floor=policy.sampling.certify_floor,
+        plan=policy.sampling,
         window_s=window_s,
         whole=whole,
     )
@@ -296,10 +301,11 @@ def _evidence(
     *,
     since_ms: int,
     now_ms: int,
-    floor: float,
+    plan: SamplingPlan,
     window_s: float,
     whole: bool,
 ) -> Evidence:
+    log = [row for row in log if _is_of_plan(row, plan)]
     ids = np.asarray([row[0] for row in log], dtype=np.int64)
     time_s = np.asarray([row[1] for row in log], dtype=np.float64) / 1000.0
     # a candidate that was gone before it could be logged was never one that could be drawn
@@ -333,11 +339,22 @@ def _evidence(
         lookups=make_lookups(score[inside], probability[inside]),
         since_ms=since_ms,
         until_ms=until,
-        floor=floor,
+        floor=plan.certify_floor,
         windows=int(np.unique(window[inside]).size),
         waiting=int((drawn & ~judged).sum()),
         labels_hash=digest.digest(),
     )
+
+
+def _is_of_plan(row: Row, plan: SamplingPlan) -> bool:
+    """Whether a lookup was sampled by the plan in force.
+
+    The clock alone cannot tell: a lookup under way while a change is committed may be later than the change and still
+    sampled by the old plan. One such row with a lower rate would set the smallest rate of all.
+    """
+    score = row[2] if row[2] is not None and row[5] is not None else NO_SCORE
+    expected = inclusion_probability(plan, score, guarded=row[3] is not None)
+    return bool(abs(row[4] - expected) < 1e-12)
 
 
 def _with_empty(closed: IntArray, window: IntArray, drawn: Any, present: int) -> IntArray:
@@ -381,5 +398,5 @@ def _score(score: float | None, guard: str | None) -> float:
 def _cuts(before: dict[str, Any], after: dict[str, Any]) -> bool:
     if any(before.get(name) != after.get(name) for name in _CUTS):
         return True
-    floors = [c.get("sampling", {}).get("certify_floor") for c in (before, after)]
-    return bool(floors[0] != floors[1])
+    old, new = before.get("sampling", {}), after.get("sampling", {})
+    return any(old.get(name) != new.get(name) for name in _SAMPLING_CUTS)

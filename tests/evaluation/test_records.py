@@ -9,7 +9,7 @@ import pytest
 from evaluation import records
 from evaluation.desk import desk_of
 from index.testing import RiggedEmbedder
-from tests.evaluation.desks import queue
+from tests.evaluation.desks import logged, queue
 from tests.harness import Client, Clock, running
 
 ASKED = "What does a plan for 12 people cost?"
@@ -79,3 +79,20 @@ async def test_an_entry_that_vanished_before_it_was_logged_does_not_void_the_evi
         above = found.lookups.score >= found.floor
         assert (found.lookups.inclusion_probability[above] > 0).all()
         assert len(found.lookups) == 1
+
+
+async def test_a_lookup_of_the_plan_before_never_sets_the_smallest_rate(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    """One that was under way while the plan changed is logged after the change, with the old rate."""
+    async with running(sqlite_url, tmp_path, clock=Clock(), embedder=RIGGED) as client:
+        await queue(client, 0, mode="shadow", threshold=0.95)
+        await logged(client, [0.9] * 5, ["reusable"] * 5, probability=0.25)
+        await logged(client, [0.9] * 5, ["reusable"] * 5, probability=0.0, sampled=[False] * 5)
+        await logged(client, [0.9] * 20, ["reusable"] * 20)
+        desk = desk_of(client.cache)
+        policy = await desk.policy("default", "faq")
+        version = await desk.score_version(policy)
+        found = await records.evidence(desk, policy, score_version=version)
+        assert (len(found.lookups), len(found.labels)) == (20, 20)
+        assert set(found.lookups.inclusion_probability.tolist()) == {1.0}

@@ -211,6 +211,7 @@ async def test_an_answer_that_was_bad_by_itself_never_helps_a_certificate(
         {"guards": {"number": False}},
         {"policy_version": "2"},
         {"sampling": {"certify_floor": 0.8}},
+        {"sampling": {"certify_rate": 0.5}},
     ],
 )
 async def test_a_change_of_what_is_served_starts_new_evidence(
@@ -228,7 +229,7 @@ async def test_a_change_of_what_is_served_starts_new_evidence(
         assert len((await records.evidence(desk, policy, score_version=version)).labels) == 0
 
 
-async def test_a_change_of_the_target_or_a_rate_keeps_the_evidence(
+async def test_a_change_of_the_target_or_of_second_opinions_keeps_the_evidence(
     sqlite_url: str, tmp_path: Path
 ) -> None:
     clock = Clock()
@@ -236,7 +237,7 @@ async def test_a_change_of_the_target_or_a_rate_keeps_the_evidence(
         desk = await shadow(client)
         await logged(client, [0.9] * 20, ["reusable"] * 20)
         clock.turn(10)
-        change = {"target_false_hit_rate": 0.05, "sampling": {"certify_rate": 0.5}}
+        change = {"target_false_hit_rate": 0.05, "sampling": {"second_review_rate": 0.5}}
         assert (await client.call("PATCH", "/v1/lines/faq", change)).status_code == 200
         policy = await desk.policy("default", "faq")
         version = await desk.score_version(policy)

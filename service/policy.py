@@ -104,6 +104,7 @@ class Policies:
         lines.check_name("line", line)
 
         def create(tx: Transaction) -> None:
+            line_rows.lock(tx, tenant)
             if line_rows.get_in(tx, tenant, line=line) is not None:
                 return
             if line_rows.count(tx, tenant) >= MAX_IMPLICIT_LINES:
@@ -142,6 +143,7 @@ class Policies:
         lines.check_name("line", line)
 
         def write(tx: Transaction) -> None:
+            line_rows.lock(tx, tenant)
             row = line_rows.get_in(tx, tenant, line=line)
             before = lines.record_from_json(row[1]) if row else None
             after = change.apply(before)

@@ -148,7 +148,7 @@ async def _relay(exchange: Exchange, reader: Reader, headers: HeaderList) -> Non
         raise failure_of(reader)
     headers = to_caller(head.headers, cached_route=True) + headers
     if head.is_good and head.is_stream:
-        await relay_stream(exchange, reader, headers, grace_s=0)
+        await relay_stream(exchange, reader, headers)
     else:
         await relay_whole(exchange, reader, lambda _: headers, grace_s=0)
 

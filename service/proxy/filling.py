@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import httpx2
 import structlog
@@ -27,6 +28,12 @@ from service.storage import fills
 from service.store import Put, store
 from service.wire.api import JsonObject, WireApi
 from service.wire.json_text import NotJson, dump, parse
+
+STORE_GRACE_S = 0.25
+"""A reply's very end waits this long for its answer to be stored: whoever has read it all finds it stored.
+
+In a stream that is the chunk with the last event; a store that takes longer goes on by itself.
+"""
 
 log = structlog.get_logger("surehit.proxy")
 
@@ -77,7 +84,7 @@ class Filler:
         self._flights = flights
         self._ledger = ledger
         self._measures = measures
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[Any]] = set()
 
     def start(
         self, call: Call, *, form: bytes = b"", key: FlightKey | None = None, keep: bool = False
@@ -109,12 +116,12 @@ class Filler:
             )
 
     async def _fly(self, call: Call, flight: Flight, key: FlightKey | None) -> None:
+        storing: asyncio.Task[bool] | None = None
         stored = False
         try:
-            answer = await self._receive(call, flight)
-            if answer is not None:
-                self._note(call, answer)
-                stored = await self._store(call, answer, flight)
+            storing = await self._receive(call, flight)
+            if storing is not None:
+                stored = await storing
         except Exception:
             log.exception("upstream_call_failed", line=call.line)
             flight.fail(UpstreamFailed("the service failed during the call"))
@@ -129,10 +136,14 @@ class Filler:
                 flight.fail(UpstreamFailed("the service ended the call"))
             flight.settle(stored=stored)
 
-    async def _receive(self, call: Call, flight: Flight) -> JsonObject | None:
-        """Read the upstream's reply into the flight; its answer, if it is complete and good."""
+    async def _receive(self, call: Call, flight: Flight) -> asyncio.Task[bool] | None:
+        """Read the upstream's reply into the flight; the storing of its answer, if it is complete and good.
+
+        The chunk that completes a stream is held until the answer is stored (STORE_GRACE_S at most).
+        """
         began = time.perf_counter()
         assembler = None
+        storing = None
         provider = call.target.provider
         try:
             async with asyncio.timeout(self._cache.settings.upstream_timeout_s):
@@ -147,6 +158,9 @@ class Filler:
                     async for chunk in response.aiter_bytes():
                         if assembler is not None:
                             assembler.feed(chunk)
+                            if storing is None and assembler.complete is not None:
+                                storing = self._keep(call, flight, assembler.complete)
+                                await asyncio.wait({storing}, timeout=STORE_GRACE_S)
                         await flight.add(chunk)
                 finally:
                     await response.aclose()
@@ -154,7 +168,7 @@ class Filler:
             failure = error if isinstance(error, UpstreamFailed) else failed(error)
             flight.fail(failure)
             self._measures.upstream_errors.labels(provider, _code(failure, flight.head)).inc()
-            return None
+            return storing
         finally:
             stream = "true" if call.is_streaming else "false"
             self._measures.upstream_seconds.labels(provider, stream).observe(
@@ -163,16 +177,26 @@ class Filler:
         if not head.is_good:
             self._measures.upstream_errors.labels(provider, str(head.status)).inc()
         answer = None
-        if assembler is not None:
+        if assembler is not None and storing is None:
             assembler.finish()
             answer = assembler.complete
             if answer is None:
                 self._measures.not_stored.labels(assembler.failure or "unknown").inc()
-        elif head.is_good and not flight.is_overflowing:
+        elif assembler is None and head.is_good and not flight.is_overflowing:
             answer = _object(flight.whole_body)
-        flight.answer = answer
+        if answer is not None:
+            storing = self._keep(call, flight, answer)
         flight.end()
-        return answer
+        return storing
+
+    def _keep(self, call: Call, flight: Flight, answer: JsonObject) -> asyncio.Task[bool]:
+        """Book a complete answer and begin to store it; from here on nobody's leaving ends the call."""
+        flight.answer = answer
+        self._note(call, answer)
+        storing = asyncio.create_task(self._store(call, answer, flight))
+        self._running.add(storing)
+        storing.add_done_callback(self._running.discard)
+        return storing
 
     def _note(self, call: Call, answer: JsonObject) -> None:
         if call.caller is not None:

@@ -52,7 +52,7 @@ class Flight:
         self.is_settled = False
         self.is_stored = False
         self.answer: JsonObject | None = None
-        """The whole answer, when it is complete and good; set before `is_settled`."""
+        """The whole answer, as soon as it is complete and good."""
         self.is_overflowing = False
         self.is_abandoned = False
         self._chunks: list[bytes] = []
@@ -121,7 +121,8 @@ class Flight:
     def _leave(self, reader: Reader) -> None:
         self._readers.discard(reader)
         self._wake()
-        if not self._readers and not self.is_ended and not self._is_kept and self._task:
+        is_over = self.is_ended or self.answer is not None
+        if not self._readers and not is_over and not self._is_kept and self._task:
             self.is_abandoned = True
             # not at once: a task that is cancelled before its first step never runs its clean-up
             asyncio.get_running_loop().call_soon(self._task.cancel)

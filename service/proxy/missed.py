@@ -16,19 +16,13 @@ from service.outcome import Miss
 from service.policy import Policy
 from service.proxy import replies
 from service.proxy.exchange import Exchange
-from service.proxy.filling import Call
+from service.proxy.filling import STORE_GRACE_S, Call
 from service.proxy.flight import Flight, FlightKey, Reader
 from service.proxy.headers import HeaderList, to_caller
 from service.proxy.parts import Parts, book, rendered
 from service.proxy.relay import failure_of, relay_stream, relay_whole
 from service.proxy.stale import serve_stale
 from service.storage import entries, fills
-
-STORE_GRACE_S = 0.25
-"""The very end of a reply waits this long for its answer to be stored: whoever has read it all finds it stored.
-
-Nothing of a stream's content is held back, and a store that takes longer goes on by itself.
-"""
 
 _FIRST_POLL_S, _LONGEST_POLL_S = 0.005, 0.05
 _TOGETHER = 2
@@ -111,7 +105,7 @@ async def _relay(missed: Missed, reader: Reader, leads: bool) -> str | None:
         if not await _relay_rendered(missed, reader):
             return None
     elif head.is_good and head.is_stream:
-        await relay_stream(exchange, reader, headers_of(False), grace_s=STORE_GRACE_S)
+        await relay_stream(exchange, reader, headers_of(False))
     else:
         await relay_whole(exchange, reader, headers_of, grace_s=STORE_GRACE_S)
     if not leads:

@@ -12,9 +12,7 @@ from service.proxy.upstream import UpstreamFailed
 _EVENT_ENDS = (b"\n\n", b"\r\r", b"\r\n\r\n")
 
 
-async def relay_stream(
-    exchange: Exchange, reader: Reader, headers: HeaderList, *, grace_s: float
-) -> None:
+async def relay_stream(exchange: Exchange, reader: Reader, headers: HeaderList) -> None:
     """Send the stream's bytes untouched, each as it comes.
 
     A stream that broke off between two events is ended by an error event, which the clients raise. One that broke off
@@ -27,7 +25,6 @@ async def relay_stream(
         await out.body(chunk)
         tail = (tail + chunk)[-4:]
     if flight.failure is None:
-        await reader.settled(grace_s)
         await out.end()
     elif tail.endswith(_EVENT_ENDS):
         failure = flight.failure

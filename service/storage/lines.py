@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from sqlalchemy import bindparam, func, insert, select, update
 
 from service.storage.database import Database, Row, Transaction
@@ -67,6 +69,14 @@ async def get(db: Database, tenant: str, *, line: str) -> Row | None:
     """(revision, config, updated_ms, updated_by, created_ms)."""
     rows = await db.read(_GET, {"tenant": tenant, "line": line})
     return rows[0] if rows else None
+
+
+def lock(tx: Transaction, tenant: str) -> None:
+    """Wait for others who make or change lines of this tenant. SQLite has one writer at a time and needs none."""
+    if tx.is_postgresql:
+        digest = hashlib.sha256(b"lines:" + tenant.encode()).digest()
+        number = int.from_bytes(digest[:8], "big", signed=True)
+        tx.text("SELECT pg_advisory_xact_lock(%(number)s)", {"number": number})
 
 
 def get_in(tx: Transaction, tenant: str, *, line: str) -> Row | None:

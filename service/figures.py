@@ -15,9 +15,9 @@ _DAY_MS = 86_400_000
 async def figures(cache: Cache, tenant: str, *, days: int) -> dict[str, Any]:
     """`{"lines": {line: {...}}, "embedders": {...}}` of one tenant over the last days.
 
-    Per line: `exact` {hits}; `semantic` {lookups, hits, hit_rate, misses by reason}, where `lookups` are
-    those that reached the semantic tier; `not_looked_up` by reason; `stores`; `entries` {live, searchable,
-    awaiting_embedding}: one awaits embedding while it has no vector of the line's present model.
+    Per line: `exact` {hits}; `semantic` {lookups, hits, hit_rate, misses by reason}, where `lookups` are those that
+    reached the semantic tier; `not_looked_up` by reason; `stores`; `entries` {live, searchable, awaiting_embedding},
+    where one awaits embedding while it has no vector of the line's present model.
     """
     now = cache.clock_ms()
     since = now // _DAY_MS - days + 1

@@ -1,0 +1,109 @@
+"""C-122, the proxy's form: an answer that was under way when a purge answered must not be stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from service import fake_upstream
+from tests.service.proxy.rig import cache_status, chat, rigged
+
+TAGGED = {"x-surehit-tags": "price-list", "authorization": "Bearer k"}
+
+
+@contextmanager
+def versioned(hold_s: float) -> Iterator[str]:
+    """An upstream that says how often it was asked; its first answer takes a while."""
+    asked = 0
+
+    async def answer(_: Request) -> Response:
+        nonlocal asked
+        asked += 1
+        number = asked
+        if number == 1:
+            await asyncio.sleep(hold_s)
+        message = {"role": "assistant", "content": f"answer {number}"}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return JSONResponse(
+            {
+                "id": "x",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "m",
+                "choices": [choice],
+            }
+        )
+
+    route = Route("/v1/chat/completions", answer, methods=["POST"])
+    with fake_upstream.running(Starlette(routes=[route])) as address:
+        yield f"{address}/v1"
+
+
+def said(reply: httpx2.Response) -> str:
+    """The text of the answer."""
+    text: str = reply.json()["choices"][0]["message"]["content"]
+    return text
+
+
+@pytest.mark.parametrize("followers", [0, 10])
+def test_c122_old_answer_reaches_its_callers_and_nobody_else(
+    database_url: str, tmp_path: Path, followers: int
+) -> None:
+    """Who asked before the purge gets the old answer; who asks after it gets the new one, even while the old call is
+    still in the air, and finds it stored.
+    """
+    with (
+        versioned(1.0) as upstream,
+        rigged(database_url, tmp_path, openai_base_url=upstream) as rig,
+    ):
+        url = f"{rig.base}/openai/v1/chat/completions"
+
+        async def scene() -> tuple[list[httpx2.Response], httpx2.Response]:
+            async with httpx2.AsyncClient(timeout=30, headers=TAGGED) as http:
+                before = [
+                    asyncio.create_task(http.post(url, json=chat("R")))
+                    for _ in range(1 + followers)
+                ]
+                await asyncio.sleep(0.4)
+                purged = await http.post(f"{rig.base}/v1/invalidate", json={"tag": "price-list"})
+                assert purged.status_code == 200
+                during = await http.post(url, json=chat("R"))
+                return await asyncio.gather(*before), during
+
+        before, during = asyncio.run(scene())
+        assert {said(reply) for reply in before} == {"answer 1"}
+        assert said(during) == "answer 2"
+        third = rig.chat("R", headers=TAGGED)
+        assert (said(third), cache_status(third)["detail"]) == ("answer 2", "exact")
+        assert rig.count_entries() == 1
+
+
+def test_c122_second_request_after_the_old_answer_came(database_url: str, tmp_path: Path) -> None:
+    """The case in its own order: release, then ask twice."""
+    with (
+        versioned(0.8) as upstream,
+        rigged(database_url, tmp_path, openai_base_url=upstream) as rig,
+    ):
+        url = f"{rig.base}/openai/v1/chat/completions"
+
+        async def scene() -> httpx2.Response:
+            async with httpx2.AsyncClient(timeout=30, headers=TAGGED) as http:
+                first = asyncio.create_task(http.post(url, json=chat("R")))
+                await asyncio.sleep(0.3)
+                await http.post(f"{rig.base}/v1/invalidate", json={"tag": "price-list"})
+                return await first
+
+        assert said(asyncio.run(scene())) == "answer 1"
+        second = rig.chat("R", headers=TAGGED)
+        assert (said(second), cache_status(second)["fwd"]) == ("answer 2", "miss")
+        third = rig.chat("R", headers=TAGGED)
+        assert (said(third), cache_status(third)["detail"]) == ("answer 2", "exact")

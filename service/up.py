@@ -28,7 +28,7 @@ Try it (line «{line}», threshold 0.86, set by hand and so uncertified):
 
   # 1. a miss; store the answer for it
   curl -s {base}/v1/lookup -d '{{"line":"{line}","prompt":"How do I cancel an annual plan?"}}'
-  curl -s {base}/v1/store -d '{{"line":"{line}","prompt":"How do I cancel an annual plan?","response":"Billing > Cancel"}}'
+  curl -s {base}/v1/store -d '{{"line":"{line}","prompt":"How do I cancel an annual plan?","response":"Under Billing"}}'
   # 2. the same bytes: an exact hit
   curl -s {base}/v1/lookup -d '{{"line":"{line}","prompt":"How do I cancel an annual plan?"}}'
   # 3. other words: a semantic hit; and a look-alike, refused

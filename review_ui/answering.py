@@ -23,7 +23,8 @@ DEBOUNCE_MS = 250.0
 LOST = frozenset({404, 409, 410})
 """The item is judged by somebody else or gone: nothing to repeat, the next one comes."""
 
-PROGRESS_EVERY_S = 10.0
+PROGRESS_EVERY_S = 30.0
+"""The state of a line is much work for the service, and changes slowly."""
 
 
 def is_deliberate(now_ms: float, *, pressed_ms: float, shown_ms: float, is_other_key: bool) -> bool:

@@ -26,10 +26,11 @@ def false_hits(curve: Curve) -> Any:
 
 
 def hits(curve: Curve) -> Any:
-    """The hit rate with its interval."""
-    return _with_thresholds(
-        _band(_rows(curve, "hit_rate", "hit_rate_low", "hit_rate_high"), color="#2563eb"), curve
-    )
+    """The hit rate with its interval. It comes from the log and needs no labels, so no point of it is grey."""
+    rows = [
+        row | {"thin": False} for row in _rows(curve, "hit_rate", "hit_rate_low", "hit_rate_high")
+    ]
+    return _with_thresholds(_band(rows, color="#2563eb"), curve)
 
 
 def labels(curve: Curve) -> Any:

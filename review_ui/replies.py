@@ -254,7 +254,7 @@ class EntryRow(msgspec.Struct, frozen=True, kw_only=True):
     expires_ms: int | None
     query: str | None
     hits: int
-    quarantined: bool
+    quarantined: bool | int  # SQLite's rows say 0 and 1
     response_bytes: int
 
 

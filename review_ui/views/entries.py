@@ -51,7 +51,7 @@ def _table(entries: list[EntryRow]) -> EntryRow | None:
             "expires (UTC)": tables.moment(e.expires_ms),
             "hits": e.hits,
             "bytes": e.response_bytes,
-            "quarantined": e.quarantined,
+            "quarantined": bool(e.quarantined),
         }
         for e in entries
     ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -52,6 +55,20 @@ def served(fake: Fake) -> Iterator[Running]:
     yield Running(fake, f"http://127.0.0.1:{port}")
     server.should_exit = True
     thread.join(10)
+
+
+@contextmanager
+def real_service(data_dir: Path) -> Iterator[str]:
+    """The service itself as a process, on an empty database; its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "service.cli", "serve", "--port", str(port)]
+    process = subprocess.Popen(command, env=os.environ | {"SUREHIT_DATA_DIR": str(data_dir)})
+    try:
+        wait_for(f"http://127.0.0.1:{port}/healthz")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """What a reviewer's hands do, and how long the page takes to follow.
 
-`python -m tests.review_ui.keyboard http://127.0.0.1:8501 --presses 50` measures a running page: seconds from the key
-press until the next question is on the screen. It gives verdicts, so run it on data that nobody needs.
+`python -m tests.review_ui.keyboard http://127.0.0.1:8501 --presses 50` measures a running page: time from the key
+press until the next item is on the screen with its keys. It gives verdicts, so run it on data that nobody needs.
 """
 
 from __future__ import annotations
@@ -11,26 +11,37 @@ import json
 import shutil
 import statistics
 import time
+from dataclasses import dataclass
 from typing import Any
 
 QUESTION = ".sh-question"
+KEYS = '[class*="st-key-press-"][class*="-1-Reusable"]'
+"""The button of key 1. Its class names the item, and it is drawn after the texts."""
+
 IDLE = "[data-test-script-state=notRunning]"
-"""The page has drawn everything: its keys mean the item on the screen."""
 
 # Waits in the browser itself, frame by frame: asking from outside would add its own round trips.
-PRESS_AND_WAIT = """async ([selector, before]) => {
+WAIT_FOR_ANOTHER = r"""async ([selector, before]) => {
   const began = performance.now();
   return await new Promise((done, failed) => {
     const look = () => {
-      const shown = document.querySelector(selector);
-      const now = shown && !shown.closest("[data-stale=true]") ? shown.innerText : null;
-      if (now && now !== before) return done(performance.now() - began);
+      const keys = document.querySelector(selector);
+      const item = keys && keys.className.match(/st-key-press-\S+/)[0];
+      if (item && item !== before) return done(performance.now() - began);
       if (performance.now() - began > 15000) return failed(new Error("no next item within 15 s"));
       requestAnimationFrame(look);
     };
     look();
   });
 }"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An item on the screen: its question, and what tells it from others with the same question."""
+
+    question: str
+    item: str
 
 
 def sign_in(tab: Any, address: str, name: str) -> Any:
@@ -42,23 +53,26 @@ def sign_in(tab: Any, address: str, name: str) -> Any:
     return tab
 
 
-def settled(tab: Any, *, after: str | None = None) -> str:
-    """The question on the screen, once it is another one than `after` and the keys are ready for it."""
+def settled(tab: Any, *, after: Shown | None = None) -> Shown:
+    """What is on the screen, once it is another item than `after` and its keys are ready."""
     if after is not None:
-        tab.evaluate(PRESS_AND_WAIT, [QUESTION, after])
+        tab.evaluate(WAIT_FOR_ANOTHER, [KEYS, after.item])
     tab.locator(IDLE).wait_for()
     time.sleep(0.3)  # the page ignores presses on what has only just appeared
-    shown: str = tab.locator(QUESTION).first.inner_text()
-    return shown
+    keys = tab.locator(KEYS).first.get_attribute("class")
+    item = next(name for name in keys.split() if name.startswith("st-key-press-"))
+    return Shown(tab.locator(QUESTION).first.inner_text(), item)
 
 
 def measure(tab: Any, *, presses: int) -> list[float]:
-    """Milliseconds from key press to next item, ascending."""
+    """Milliseconds from key press to next item with its keys, ascending."""
     times_ms = []
     for _ in range(presses):
         before = settled(tab)
-        waiting = "window.surehitWaited = (" + PRESS_AND_WAIT + ")"
-        tab.evaluate(f"([s, b]) => {{ {waiting}([s, b]); }}", [QUESTION, before])
+        tab.evaluate(
+            f"([s, b]) => {{ window.surehitWaited = ({WAIT_FOR_ANOTHER})([s, b]); }}",
+            [KEYS, before.item],
+        )
         tab.keyboard.press("1")
         times_ms.append(float(tab.evaluate("() => window.surehitWaited")))
         time.sleep(0.2)
@@ -74,12 +88,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("address")
     parser.add_argument("--presses", type=int, default=50)
+    parser.add_argument("--name", default="bench")
     options = parser.parse_args()
     with sync_playwright() as playwright:
         path = shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
         tab = browser.new_page(viewport={"width": 1400, "height": 900})
-        times_ms = measure(sign_in(tab, options.address, "bench"), presses=options.presses)
+        times_ms = measure(sign_in(tab, options.address, options.name), presses=options.presses)
         browser.close()
     p95 = times_ms[min(len(times_ms) - 1, round(0.95 * len(times_ms)))]
     found = {"presses": len(times_ms), "median_ms": statistics.median(times_ms), "p95_ms": p95}

@@ -46,10 +46,10 @@ def test_twenty_items_by_keyboard(page: Page, chromium: Browser) -> None:
             tab.get_by_role("button", name="Entity").wait_for()
             time.sleep(0.15)
             tab.keyboard.press("3")
-            wanted.append((shown, "not_reusable", "entity"))
+            wanted.append((shown.question, "not_reusable", "entity"))
         else:
             tab.keyboard.press("3" if n % 4 == 3 else "1")
-            wanted.append((shown, "unsure" if n % 4 == 3 else "reusable", None))
+            wanted.append((shown.question, "unsure" if n % 4 == 3 else "reusable", None))
         settled(tab, after=shown)
         time.sleep(0.3)
     given = count(page[0].fake, 20)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import httpx2
 import pytest
 
 from review_ui.client import Client, ServiceError
-from tests.review_ui.conftest import Running, free_port
+from tests.review_ui.conftest import free_port
 
 
 def client_of(answer: httpx2.Response, seen: list[httpx2.Request], key: str = "") -> Client:
@@ -59,40 +57,3 @@ def test_a_service_that_is_down_is_said_to_be_down() -> None:
     with http, pytest.raises(ServiceError, match="does not answer") as caught:
         Client(http).lines()
     assert caught.value.status == 0
-
-
-def test_every_route_is_understood(service: Running) -> None:
-    """One call of each against the double."""
-    with httpx2.Client(base_url=service.url, trust_env=False) as http:
-        client = Client(http)
-        first = client.next_item("support-faq", "Ann").item
-        assert first is not None
-        client.flag(first.item_id, reviewer="Ann", note="odd")
-        labelled = client.label(
-            first.item_id, reviewer="Ann", verdict="not_reusable", reason="number"
-        )
-        assert (labelled.state, labelled.already) == ("second", False)
-        assert client.label(first.item_id, reviewer="Ann", verdict="not_reusable").already
-        assert client.recent("support-faq", "Ann")[0].item_id == first.item_id
-        assert client.disputes("support-faq")[0].item_id == first.item_id
-        again = client.undo("support-faq", "Ann")
-        assert again is not None
-        assert again.item_id == first.item_id
-        client.release(first.item_id, reviewer="Ann")
-        client.skip(first.item_id, reviewer="Ann")
-        assert client.undo("support-faq", "Nobody") is None
-        assert client.progress("support-faq").open == 60
-        curve = client.curve("support-faq", saved_per_hit=0.01, cost_of_wrong=1)
-        assert len(curve.thresholds) == len(curve.expected_value) == 41
-        tuned = client.tune("support-faq", target=0.03, confidence=0.95)
-        client.apply_decision("support-faq", str(tuned.decision_id), reason="test")
-        assert client.decisions("support-faq").decisions[0].in_force
-        assert client.change_line("code", {"mode": "off"}, reason="test")["mode"] == "off"
-        client.create_line("new", {"mode": "shadow"}, reason="test")
-        entries: Any = client.entries("support-faq", text="password")
-        client.evict(entries.entries[0].entry_id)
-        with pytest.raises(ServiceError, match="no live entry"):
-            client.entry(entries.entries[0].entry_id)
-        assert "support-faq" in client.stats(days=7)["lines"]
-        client.decide(first.item_id, reviewer="Ann", verdict="unsure", reason=None)
-        client.add_gold("code", query="a", entry_query="b", answer="c", verdict="reusable")

@@ -92,7 +92,7 @@ def decide(
     """
     first: Choice | None = None
     for candidate in candidates:
-        if candidate.score < threshold:
+        if not candidate.score >= threshold:  # so written that a score which is no number is never served
             break
         refused = _judged(judge, candidate, query)
         if refused is None:

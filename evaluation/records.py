@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 import orjson
-from sqlalchemy import bindparam, func, or_, select
 
-from evaluation import decision_rows
+from evaluation import decision_rows, evidence_rows
 from evaluation.desk import Desk
 from evaluation.evidence import (
     FloatArray,
@@ -31,12 +30,8 @@ from evaluation.windows import closed_windows, window_of
 from service.policy import Policy
 from service.sampling import SamplingPlan, inclusion_probability
 from service.storage.database import Database, Row
-from service.storage.models import Lookup, ReviewItem
-from service.storage.query import Query
 
 WINDOW_S = 3_600.0
-PAGE = 2_000
-"""Rows per read: a service that tunes goes on answering lookups in between."""
 NO_SCORE = -np.inf
 
 _CUTS = (
@@ -87,94 +82,6 @@ class Evidence:
     labels_hash: bytes
 
 
-_LOOKUPS = Query(
-    "lookups_of_evidence",
-    select(
-        Lookup.id,
-        Lookup.at_ms,
-        Lookup.score,
-        Lookup.guard,
-        Lookup.inclusion_probability,
-        Lookup.entry_id,
-    )
-    .where(
-        Lookup.tenant_id == bindparam("tenant"),
-        Lookup.line == bindparam("of_line"),
-        Lookup.at_ms >= bindparam("since"),
-        Lookup.score_version == bindparam("of_scores"),
-        Lookup.policy_version == bindparam("of_policy"),
-        # exact at the moment of a change, where the clock is not
-        Lookup.mode == bindparam("of_mode"),
-        Lookup.threshold == bindparam("of_threshold"),
-        or_(Lookup.at_ms > bindparam("since"), Lookup.id > bindparam("after")),
-    )
-    .order_by(Lookup.at_ms, Lookup.id)
-    .limit(PAGE),
-)
-_ITEMS = Query(
-    "items_of_evidence",
-    select(ReviewItem.lookup_id, ReviewItem.state, ReviewItem.verdict, ReviewItem.reason).where(
-        ReviewItem.tenant_id == bindparam("tenant"),
-        ReviewItem.line == bindparam("of_line"),
-        ReviewItem.kind == "sampled",
-        ReviewItem.created_ms >= bindparam("since"),
-        ReviewItem.score_version == bindparam("of_scores"),
-        ReviewItem.policy_version == bindparam("of_policy"),
-    ),
-)
-_PILOT = Query(
-    "pilot_labels",
-    select(ReviewItem.score, ReviewItem.verdict, ReviewItem.reason, ReviewItem.guard).where(
-        ReviewItem.tenant_id == bindparam("tenant"),
-        ReviewItem.line == bindparam("of_line"),
-        ReviewItem.state == "done",
-        ReviewItem.score.is_not(None),
-        ReviewItem.score_version == bindparam("of_scores"),
-        or_(
-            ReviewItem.kind == "imported",
-            (ReviewItem.kind == "sampled") & (ReviewItem.created_ms < bindparam("before")),
-        ),
-    ),
-)
-_LABELLED = Query(
-    "labels_so_far",
-    select(func.count()).where(
-        ReviewItem.tenant_id == bindparam("tenant"),
-        ReviewItem.line == bindparam("of_line"),
-        ReviewItem.kind == "sampled",
-        ReviewItem.verdict.is_not(None),
-        ReviewItem.guard.is_(None),
-        ReviewItem.created_ms >= bindparam("since"),
-        ReviewItem.score >= bindparam("floor"),
-        ReviewItem.score_version == bindparam("of_scores"),
-        ReviewItem.threshold == bindparam("of_threshold"),
-    ),
-)
-_GUARDED = Query(
-    "guarded_scores",
-    select(Lookup.score).where(
-        Lookup.tenant_id == bindparam("tenant"),
-        Lookup.line == bindparam("of_line"),
-        Lookup.at_ms >= bindparam("since"),
-        Lookup.score_version == bindparam("of_scores"),
-        Lookup.guard.is_not(None),
-        Lookup.score.is_not(None),
-    ),
-)
-_LATEST_SCORES = Query(
-    "latest_scores",
-    select(Lookup.score, Lookup.guard)
-    .where(
-        Lookup.tenant_id == bindparam("tenant"),
-        Lookup.line == bindparam("of_line"),
-        Lookup.at_ms >= bindparam("since"),
-        Lookup.score_version == bindparam("of_scores"),
-    )
-    .order_by(Lookup.at_ms.desc())
-    .limit(bindparam("n")),
-)
-
-
 async def evidence(
     desk: Desk,
     policy: Policy,
@@ -197,8 +104,8 @@ async def evidence(
         "of_mode": policy.config.mode,
         "of_threshold": policy.config.threshold,
     }
-    log = await _log(desk.db, params)
-    items = {row[0]: row[1:] for row in await desk.db.read(_ITEMS, params)}
+    log = await evidence_rows.log(desk.db, params)
+    items = {row[0]: row[1:] for row in await desk.db.read(evidence_rows.ITEMS, params)}
     return await asyncio.to_thread(
         _evidence,
         log,
@@ -209,17 +116,6 @@ async def evidence(
         window_s=window_s,
         whole=whole,
     )
-
-
-async def _log(db: Database, params: dict[str, Any]) -> list[Row]:
-    found: list[Row] = []
-    since, after = params["since"], -1
-    while True:
-        page = await db.read(_LOOKUPS, {**params, "since": since, "after": after})
-        found += page
-        if len(page) < PAGE:
-            return found
-        after, since = page[-1][0], page[-1][1]
 
 
 async def evidence_since(db: Database, policy: Policy) -> int:
@@ -237,7 +133,7 @@ async def evidence_since(db: Database, policy: Policy) -> int:
 async def pilot_labels(desk: Desk, policy: Policy, *, score_version: str) -> Labels:
     """Imported labels and those of earlier evidence: to plan and to look at, never to certify. Probability 1."""
     rows = await desk.db.read(
-        _PILOT,
+        evidence_rows.PILOT,
         {
             "tenant": policy.tenant,
             "of_line": policy.line,
@@ -257,7 +153,7 @@ async def pilot_labels(desk: Desk, policy: Policy, *, score_version: str) -> Lab
 async def labels_so_far(desk: Desk, policy: Policy, *, score_version: str) -> int:
     """Labels at or above the floor in the present evidence, whatever their window."""
     rows = await desk.db.read(
-        _LABELLED,
+        evidence_rows.LABELLED,
         {
             "tenant": policy.tenant,
             "of_line": policy.line,
@@ -274,7 +170,7 @@ async def guarded_scores(desk: Desk, policy: Policy, *, score_version: str) -> F
     """What the guarded lookups of the present evidence would have scored: float64, shape (G,)."""
     since = await evidence_since(desk.db, policy)
     params = {"tenant": policy.tenant, "of_line": policy.line, "since": since}
-    rows = await desk.db.read(_GUARDED, {**params, "of_scores": score_version})
+    rows = await desk.db.read(evidence_rows.GUARDED, {**params, "of_scores": score_version})
     return np.asarray([row[0] for row in rows], dtype=np.float64)
 
 
@@ -283,7 +179,7 @@ async def latest_scores(
 ) -> FloatArray:
     """Scores of the newest lookups since a time, -inf for guarded ones: float64, shape (at most n,)."""
     rows = await db.read(
-        _LATEST_SCORES,
+        evidence_rows.LATEST_SCORES,
         {
             "tenant": policy.tenant,
             "of_line": policy.line,

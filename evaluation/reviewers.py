@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation import line_status, review_rows
+from evaluation import line_status, review_reads
 from evaluation.agreement import Agreement, Share, agreement, gold_accuracy
 from evaluation.desk import Desk
 from service.storage.database import Row
@@ -25,11 +25,11 @@ class Judged:
 async def progress(desk: Desk, tenant: str, *, line: str) -> dict[str, Any]:
     """The queue by state, today's labels, the state of the promise, and each reviewer's quality."""
     policy = await desk.policy(tenant, line)
-    states = await review_rows.states(desk.db, tenant, line=line)
+    states = await review_reads.states(desk.db, tenant, line=line)
     today = desk.clock_ms() // _DAY_MS * _DAY_MS
-    labels_today = await review_rows.labels_since(desk.db, tenant, line=line, since=today)
-    labels_ever = await review_rows.labels_since(desk.db, tenant, line=line, since=0)
-    judged = by_reviewer(await review_rows.judged_twice(desk.db, tenant, line=line))
+    labels_today = await review_reads.labels_since(desk.db, tenant, line=line, since=today)
+    labels_ever = await review_reads.labels_since(desk.db, tenant, line=line, since=0)
+    judged = by_reviewer(await review_reads.judged_twice(desk.db, tenant, line=line))
     state = await line_status.state_of(desk, policy)
     none = Judged([], [])
     return {

@@ -12,21 +12,20 @@ second label it counts as its first one says; disputed, it counts as unsure, whi
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from evaluation import review_reads
 from evaluation import review_rows as rows
 from evaluation.desk import Desk
 from evaluation.review_rows import VERDICTS, Given, Item
+from evaluation.verdicts import is_seen_twice, outcome_of
 from service import feedback, ids
 from service.errors import Conflict, InvalidRequest, NotFound, SurehitError
 from service.policy import Policy
 from service.sampling import draw
 from service.storage import lines as line_rows
-from service.storage import lookups as lookup_rows
 from service.storage.database import Transaction
 
 Verdict = Literal["reusable", "not_reusable", "unsure"]
@@ -74,15 +73,6 @@ class Labelled:
     changed: Item | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What the labels of an item come to."""
-
-    state: str
-    verdict: str | None
-    reason: str | None
-
-
 async def next_item(desk: Desk, tenant: str, *, line: str, reviewer: str) -> Shown | None:
     """Lease the next item to a reviewer; None when there is nothing that he could judge.
 
@@ -91,7 +81,7 @@ async def next_item(desk: Desk, tenant: str, *, line: str, reviewer: str) -> Sho
     """
     now = desk.clock_ms()
     day = now // _DAY_MS * _DAY_MS
-    done = (await rows.labels_since(desk.db, tenant, line=line, since=day)).get(reviewer, 0)
+    done = (await review_reads.labels_since(desk.db, tenant, line=line, since=day)).get(reviewer, 0)
     gold = draw(desk.key, "gold", f"{tenant}/{line}/{reviewer}/{day}/{done}") < GOLD_SHARE
 
     def work(tx: Transaction) -> Item | None:
@@ -212,90 +202,6 @@ async def reopen(desk: Desk, tenant: str, *, item_id: int, reviewer: str) -> tup
     if taken is None:
         raise NotFound(f"this item is not among the last {REOPENABLE} that {reviewer} judged")
     return taken
-
-
-async def add_gold(
-    desk: Desk,
-    tenant: str,
-    *,
-    line: str,
-    query: str,
-    entry_query: str,
-    answer: bytes,
-    verdict: Literal["reusable", "not_reusable"],
-    score: float | None = None,
-    fresh: bytes | None = None,
-) -> int:
-    """Put an item with a known answer into the queue; its id. Reviewers cannot tell it from the others."""
-    policy = await desk.policy(tenant, line)
-    now = desk.clock_ms()
-    item_id = desk.new_id()
-    row = {
-        "id": item_id,
-        "tenant_id": tenant,
-        "line": line,
-        "scope": "",
-        "kind": "gold",
-        "created_ms": now,
-        "lookup_id": None,
-        "exact_key": None,
-        "context_hash": None,
-        "entry_id": None,
-        "query": query,
-        "entry_query": entry_query,
-        "entry_response": answer,
-        "response_hash": hashlib.sha256(answer).digest(),
-        "fresh_response": fresh,
-        "score": score,
-        "guard": None,
-        "guard_detail": None,
-        # on a line that serves most items were served; elsewhere none was
-        "was_served": policy.config.mode == "serve" and fresh is None,
-        "threshold": policy.config.threshold,
-        "decision_id": None,
-        "policy_version": policy.config.policy_version,
-        "score_version": "",
-        "streams": "",
-        "certify_probability": 0.0,
-        "inclusion_probability": 0.0,
-        "gold_verdict": verdict,
-        "state": "open",
-        "verdict": None,
-        "reason": None,
-        "done_ms": None,
-        "lease_by": None,
-        "lease_until_ms": 0,
-    }
-    await desk.db.write(lambda tx: lookup_rows.add_items(tx, [row]), durable=True)
-    return item_id
-
-
-def outcome_of(given: Sequence[Given], *, yes_seen_twice: bool) -> Outcome:
-    """What labels come to, in the order in which they were given.
-
-    An adjudication is final. Of three labels the majority decides; three different ones make `unsure`.
-    """
-    verdicts = [g for g in given if g.is_verdict]
-    final = [g for g in verdicts if g.adjudicates]
-    if final:
-        return Outcome("done", final[-1].verdict, _reason(final[-1:], final[-1].verdict))
-    if not verdicts:
-        return Outcome("open", None, None)
-    counted = Counter(g.verdict for g in verdicts).most_common()
-    leader, votes = counted[0]
-    if len(verdicts) == 1:
-        waits = leader == "not_reusable" or (leader == "reusable" and yes_seen_twice)
-        return Outcome("second" if waits else "done", leader, _reason(verdicts, leader))
-    if len(verdicts) == 2 and votes == 1:
-        return Outcome("disputed", "unsure", None)
-    if len(counted) > 1 and counted[1][1] == votes:
-        return Outcome("done", "unsure", None)
-    return Outcome("done", leader, _reason(verdicts, leader))
-
-
-def is_seen_twice(desk_key: bytes, item_id: int, share: float) -> bool:
-    """Whether a «reusable» on this item goes to a second person: fixed by the item, unknown to reviewers."""
-    return draw(desk_key, "second", str(item_id)) < share
 
 
 async def _take_back(
@@ -429,8 +335,8 @@ def _lease(desk: Desk, tx: Transaction, tenant: str, item: Item, reviewer: str, 
 
 
 async def _shown(desk: Desk, tenant: str, item: Item, now: int) -> Shown:
-    fresh = item.fresh_response or await rows.fresh_answer(desk.db, tenant, item)
-    age_ms = await rows.entry_age_ms(desk.db, tenant, item)
+    fresh = item.fresh_response or await review_reads.fresh_answer(desk.db, tenant, item)
+    age_ms = await review_reads.entry_age_ms(desk.db, tenant, item)
     if item.kind == "gold":
         # something must stand there, or its absence would tell
         age_ms = int(60_000 + draw(desk.key, "age", str(item.id)) * _DAY_MS)
@@ -439,17 +345,8 @@ async def _shown(desk: Desk, tenant: str, item: Item, now: int) -> Shown:
 
 async def _policy_of(desk: Desk, tenant: str, item_id: int) -> Policy | None:
     """The line of an item; None when there is no such item."""
-    line = await rows.line_of(desk.db, tenant, item_id=item_id)
+    line = await review_reads.line_of(desk.db, tenant, item_id=item_id)
     return None if line is None else await desk.policy(tenant, line)
-
-
-def _reason(given: Sequence[Given], verdict: str) -> str | None:
-    """Of those who gave the verdict; «answer bad» only when all of them said so."""
-    reasons = [g.reason for g in given if g.verdict == verdict and g.reason is not None]
-    if not reasons:
-        return None
-    other = [r for r in reasons if r != "answer_bad"]
-    return other[0] if other else reasons[0]
 
 
 def _check(verdict: str, reason: str | None) -> None:

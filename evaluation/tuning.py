@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import orjson
 
-from evaluation import decision_rows, line_status, publish, records, review_rows, watch
+from evaluation import decision_rows, line_status, publish, records, review_reads, watch
 from evaluation.certificate import Certificate
 from evaluation.curve import Curve
 from evaluation.decision_rows import Decided, Run
@@ -145,7 +145,7 @@ async def lines_to_tune(desk: Desk, tenant: str) -> list[str]:
 
 async def gold_traps(desk: Desk, tenant: str, *, line: str) -> GoldTraps | None:
     """Known false hits that went through the whole review, and how many came out «reusable»."""
-    finished = await review_rows.finished_gold(desk.db, tenant, line=line)
+    finished = await review_reads.finished_gold(desk.db, tenant, line=line)
     verdicts = [verdict for known, verdict in finished if known == "not_reusable"]
     if not verdicts:
         return None

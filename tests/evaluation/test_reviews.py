@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evaluation import reviews
 from evaluation.review_rows import Given
-from evaluation.reviews import outcome_of
+from evaluation.verdicts import is_seen_twice, outcome_of
 from index.testing import HashEmbedder
 from service.errors import Conflict
 from service.storage import migrate
@@ -80,7 +80,7 @@ def test_answer_bad_counts_as_the_reason_only_when_all_said_so() -> None:
 
 
 def test_the_share_of_second_opinions_is_about_the_rate() -> None:
-    seen = sum(reviews.is_seen_twice(b"key", i, 0.1) for i in range(20_000))
+    seen = sum(is_seen_twice(b"key", i, 0.1) for i in range(20_000))
     assert seen == pytest.approx(2_000, abs=4 * (20_000 * 0.1 * 0.9) ** 0.5)
 
 
@@ -199,7 +199,7 @@ async def _check_rows(client: Client, desk: reviews.Desk) -> None:
         voices = [g.reviewer for g in given_labels if g.is_verdict]
         assert len(voices) == len(set(voices))
         if item.state != "withdrawn":  # type: ignore[attr-defined]  # an Item
-            twice = reviews.is_seen_twice(desk.key, item.id, share)  # type: ignore[attr-defined]  # the same
+            twice = is_seen_twice(desk.key, item.id, share)  # type: ignore[attr-defined]  # the same
             found = outcome_of(given_labels, yes_seen_twice=twice)
             assert (item.state, item.verdict) == (found.state, found.verdict)  # type: ignore[attr-defined]  # the same
             assert (item.done_ms is not None) == (found.state == "done")  # type: ignore[attr-defined]  # the same

@@ -57,7 +57,6 @@ def tune(
 
     from evaluation import report as reports
     from evaluation import tuning
-    from evaluation.http import tuned_as_dict
 
     console = Console(stderr=True)
 
@@ -90,7 +89,7 @@ def tune(
             path.write_text(reports.as_html(tuned), encoding="utf-8")
             typer.echo(f"wrote {path}", err=True)
     show(
-        [tuned_as_dict(tuned) for tuned in done],
+        [tuned.as_dict() for tuned in done],
         as_json=as_json,
         text=lambda _: "\n\n".join(map(reports.as_text, done)) or "no line is sampled",
     )

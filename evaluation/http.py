@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -55,7 +55,7 @@ async def post_tune(
         by=caller.key_id,
         reason=body.reason,
     )
-    return json_reply(tuned_as_dict(tuned))
+    return json_reply(tuned.as_dict())
 
 
 @tuning_router.get("/v1/lines/{line}/decisions")
@@ -131,16 +131,6 @@ async def get_export(
     text = await labels_io.export_labels(desk(request), caller.tenant, line=line, form=format)
     kind = "text/csv" if format == "csv" else "application/x-ndjson"
     return Response(text, media_type=kind)
-
-
-def tuned_as_dict(tuned: tuning.Tuned) -> dict[str, Any]:
-    """A run as the routes and `--json` show it."""
-    return {
-        **tuned.report,
-        "applied": tuned.applied,
-        "decision_id": publish.public_id(tuned.decision.id) if tuned.decision else None,
-        "text": tuned.sentence(),
-    }
 
 
 router = APIRouter()

@@ -55,6 +55,15 @@ class Tuned:
         """About how many more labels are needed; None when certified or when no number would do."""
         return self.report.get("labels_missing")
 
+    def as_dict(self) -> dict[str, Any]:
+        """For HTTP and `--json`."""
+        return {
+            **self.report,
+            "applied": self.applied,
+            "decision_id": publish.public_id(self.decision.id) if self.decision else None,
+            "text": self.sentence(),
+        }
+
     def sentence(self) -> str:
         """One line for a person."""
         r = self.report

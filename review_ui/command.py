@@ -65,7 +65,8 @@ def flags(host: str, port: int) -> list[str]:
         "client.toolbarMode": "minimal",
         "client.showErrorDetails": "none",
         "runner.magicEnabled": "false",  # it would print every loose string of a page
-        "theme.primaryColor": "#2563eb",
+        "theme.light.primaryColor": "#2563eb",
+        "theme.dark.primaryColor": "#60a5fa",
     }
     found = [f"--{name}={value}" for name, value in options.items()]
     if (

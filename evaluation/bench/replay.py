@@ -143,7 +143,10 @@ async def _run(
 
 async def _open(folder: Path, models_dir: Path) -> Cache:
     settings = Settings(
-        data_dir=folder, database_url=f"sqlite:///{folder / 'bench.db'}", embed_budget_ms=60_000
+        data_dir=folder,
+        database_url=f"sqlite:///{folder / 'bench.db'}",
+        embed_budget_ms=60_000,
+        database_budget_ms=60_000,
     )
     migrate.upgrade(settings.database)
     cache = build_cache(settings, Metrics("bench"), wall_clock_ms, models_dir=models_dir)

@@ -126,9 +126,11 @@ class Ledger:
             counts = {key: tuple(astuple(spent)) for key, spent in booked.items()}
             try:
                 await self._db.write(lambda tx: rows.add(tx, counts))
-            except Unavailable as error:
+            except Exception as error:
                 for key, spent in booked.items():
                     self._booked[key] = self._booked.get(key, _NOTHING) + spent
+                if not isinstance(error, Unavailable):
+                    raise
                 log.warning("ledger_waits", rows=len(booked), error=error.detail)
 
     async def report(

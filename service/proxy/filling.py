@@ -7,7 +7,6 @@ the API's own rules find nothing against it. Whatever goes wrong here is nobody'
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +33,12 @@ STORE_GRACE_S = 0.25
 
 In a stream that is the chunk with the last event; a store that takes longer goes on by itself.
 """
+
+MAX_ORPHANS = 10_000
+"""Leases remembered that could not be given back."""
+
+STORE_LIMIT_S = 10.0
+"""A store that takes longer is given up; until then latecomers read the answer from memory."""
 
 log = structlog.get_logger("surehit.proxy")
 
@@ -85,6 +90,7 @@ class Filler:
         self._ledger = ledger
         self._measures = measures
         self._running: set[asyncio.Task[Any]] = set()
+        self._orphans: set[tuple[str, bytes]] = set()
 
     def start(
         self, call: Call, *, form: bytes = b"", key: FlightKey | None = None, keep: bool = False
@@ -110,10 +116,22 @@ class Filler:
         number = ids.decode("lkp", lookup_id)
         if number is None:
             return
-        with contextlib.suppress(SurehitError):
-            await self._cache.db.write(
-                lambda tx: fills.give_up(tx, caller.tenant, key=exact_key, lookup_id=number)
-            )
+        try:
+            async with asyncio.timeout(STORE_LIMIT_S):
+                await self._cache.db.write(
+                    lambda tx: fills.give_up(tx, caller.tenant, key=exact_key, lookup_id=number)
+                )
+        except Exception as error:  # the lease ends by itself; whoever asks here need not wait for that
+            if len(self._orphans) < MAX_ORPHANS:
+                self._orphans.add((caller.tenant, exact_key))
+            log.warning("lease_not_given_up", error=type(error).__name__)
+
+    def adopt(self, key: FlightKey) -> bool:
+        """True once for a key whose lease this process held and could not give back: nobody fills it."""
+        if key[:2] in self._orphans:
+            self._orphans.discard(key[:2])
+            return True
+        return False
 
     async def _fly(self, call: Call, flight: Flight, key: FlightKey | None) -> None:
         storing: asyncio.Task[bool] | None = None
@@ -225,9 +243,12 @@ class Filler:
             body = flight.whole_body.strip() if is_whole else dump(answer)
             put = Put(body, keep.lookup_id, ttl_s=keep.ttl_s, tags=keep.tags, is_checked=True)
             try:
-                return (await store(self._cache, caller, put)).entry_id is not None
+                async with asyncio.timeout(STORE_LIMIT_S):
+                    return (await store(self._cache, caller, put)).entry_id is not None
             except SurehitError as error:
                 reason = error.code
+            except TimeoutError:
+                reason = "timeout"
             except Exception:
                 log.exception("answer_not_stored", line=call.line)
                 reason = "internal"

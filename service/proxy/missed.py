@@ -169,7 +169,8 @@ async def _filled_meanwhile(missed: Missed) -> bool:
         return False
     try:
         async with asyncio.timeout(parts.cache.settings.collapse_wait_s):
-            response = await (_stored(missed) if missed.miss.fill else _poll(missed))
+            is_alone = missed.miss.fill or parts.filler.adopt(missed.key)
+            response = await (_stored(missed) if is_alone else _poll(missed))
         found = None if response is None else rendered(parts, exchange, response)
     except (TimeoutError, Unavailable, replies.NotReplayable):
         return False

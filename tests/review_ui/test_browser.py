@@ -17,6 +17,8 @@ Browser = Callable[[], Any]
 Page = tuple[Running, str]
 PACE_S = 0.5
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _reset(page: Page) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from typer.testing import CliRunner
 
 import review_ui
 from review_ui import command
+from tests.review_ui.conftest import free_port, wait_for
 
 pytestmark = pytest.mark.usefixtures("secrets_free")
 
@@ -50,6 +54,18 @@ def test_the_command_says_why_and_exits_with_2() -> None:
     done = CliRunner().invoke(app, ["review", "--host", "0.0.0.0"])
     assert done.exit_code == 2
     assert "keep strangers out" in done.output
+
+
+@pytest.mark.slow
+def test_whoever_ends_the_command_ends_the_page() -> None:
+    port = free_port()
+    command_line = [sys.executable, "-m", "service.cli", "review", "--port", str(port)]
+    process = subprocess.Popen(command_line)
+    wait_for(f"http://127.0.0.1:{port}/_stcore/health")
+    process.terminate()
+    process.wait(30)
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 def test_nothing_is_sent_anywhere_and_the_host_is_checked() -> None:

@@ -131,6 +131,29 @@ def test_a_flag_reaches_an_admin_and_the_item_stays(
     assert at.session_state[state.STATE].item.item_id == first
 
 
+def test_an_empty_queue_says_so_and_the_last_verdict_can_still_be_taken_back(
+    service: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (only, item), *_ = service.fake.items.items()
+    service.fake.items = {only: item}
+    at = press(signed_in(service, monkeypatch), "Reusable")
+    assert "Nothing is waiting" in at.success[0].value
+    press(at, "Undo")
+    assert service.fake.labels() == []
+    assert at.session_state[state.STATE].item.item_id == only
+
+
+def test_an_item_that_is_gone_is_told_and_the_next_one_comes(
+    service: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = signed_in(service, monkeypatch)
+    first = at.session_state[state.STATE].item.item_id
+    del service.fake.items[first]
+    press(at, "Reusable")
+    assert "dropped" in at.warning[0].value
+    assert at.session_state[state.STATE].item.item_id != first
+
+
 def test_two_presses_at_once_are_one(service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     at = press(signed_in(service, monkeypatch), "Reusable")
     next(b for b in at.button if b.label == "Reusable").click().run()

@@ -123,7 +123,11 @@ async def list_entries(
     )
     names = "line scope model created_ms expires_ms query hits quarantined response_bytes".split()
     found = [
-        {"entry_id": ids.encode("ent", row[0]), **dict(zip(names, row[1:], strict=True))}
+        {
+            "entry_id": ids.encode("ent", row[0]),
+            **dict(zip(names, row[1:], strict=True)),
+            "quarantined": bool(row[8]),
+        }
         for row in rows
     ]
     return {"entries": found, "next": found[-1]["entry_id"] if len(found) == limit else None}

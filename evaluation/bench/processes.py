@@ -61,6 +61,14 @@ def floor() -> Iterator[Running]:
 
 
 @contextmanager
+def upstream(latency_s: float) -> Iterator[Running]:
+    """The fake provider; each answer takes at least so long."""
+    arguments = ["-m", "evaluation.bench.upstream", "{port}", str(latency_s)]
+    with _process(arguments, "/__calls", {}) as running:
+        yield running
+
+
+@contextmanager
 def _process(
     arguments: Sequence[str], probe: str, environment: dict[str, str]
 ) -> Iterator[Running]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from operator import add, attrgetter
 from typing import Any, Literal
 
 import structlog
@@ -71,7 +72,7 @@ class Spent:
         )
 
     def __add__(self, other: Spent) -> Spent:
-        return Spent(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Spent(*map(add, _values(self), _values(other)))
 
     @property
     def written(self) -> int:
@@ -83,6 +84,9 @@ class Spent:
         """Input that no prompt cache had a part in."""
         return max(0, self.input_tokens - self.cached_read - self.written)
 
+
+_values = attrgetter(*rows.COUNTS)
+"""The counts as a tuple; `dataclasses.astuple` copies deeply and costs more than all the rest of a booking."""
 
 _NOTHING = Spent(requests=0)
 
@@ -123,7 +127,7 @@ class Ledger:
             booked, self._booked = self._booked, {}
             if not booked:
                 return
-            counts = {key: tuple(astuple(spent)) for key, spent in booked.items()}
+            counts = {key: _values(spent) for key, spent in booked.items()}
             try:
                 await self._db.write(lambda tx: rows.add(tx, counts))
             except Exception as error:

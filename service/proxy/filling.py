@@ -121,7 +121,9 @@ class Filler:
                 await self._cache.db.write(
                     lambda tx: fills.give_up(tx, caller.tenant, key=exact_key, lookup_id=number)
                 )
-        except Exception as error:  # the lease ends by itself; whoever asks here need not wait for that
+        except (
+            Exception
+        ) as error:  # the lease ends by itself; whoever asks here need not wait for that
             if len(self._orphans) < MAX_ORPHANS:
                 self._orphans.add((caller.tenant, exact_key))
             log.warning("lease_not_given_up", error=type(error).__name__)
@@ -165,10 +167,9 @@ class Filler:
         provider = call.target.provider
         try:
             async with asyncio.timeout(self._cache.settings.upstream_timeout_s):
-                response = await self._upstreams.open(
+                async with self._upstreams.call(
                     call.target, "POST", call.path, call.query, call.headers, call.content
-                )
-                try:
+                ) as response:
                     head = _head(response)
                     if head.is_good and head.is_stream:
                         assembler = call.api.assembler()
@@ -180,8 +181,6 @@ class Filler:
                                 storing = self._keep(call, flight, assembler.complete)
                                 await asyncio.wait({storing}, timeout=STORE_GRACE_S)
                         await flight.add(chunk)
-                finally:
-                    await response.aclose()
         except (UpstreamFailed, httpx2.HTTPError, TimeoutError) as error:
             failure = error if isinstance(error, UpstreamFailed) else failed(error)
             flight.fail(failure)

@@ -147,10 +147,10 @@ class Proxy:
         sent += credentials.for_upstream(identity, target)
 
         async def relay() -> None:
-            response = await parts.upstreams.open(
+            async with parts.upstreams.call(
                 target, crossing.method, crossing.path, crossing.query, sent, crossing.content
-            )
-            await _relay_raw(response, out, crossing.added)
+            ) as response:
+                await _relay_raw(response, out, crossing.added)
 
         if crossing.content is None:
             await incoming.read(0)
@@ -174,8 +174,6 @@ async def _relay_raw(response: httpx2.Response, out: Out, added: HeaderList) -> 
     except httpx2.HTTPError as error:
         log.warning("upstream_broke_off", error=type(error).__name__)
         return
-    finally:
-        await response.aclose()
     await out.end()
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
 
 from service.errors import SurehitError
 from service.proxy.headers import HeaderList
+from service.proxy.lanes import Lanes
 from service.settings import Settings
 from service.wire.api import Provider
-
-MAX_CONNECTIONS = 1000
-MAX_IDLE_CONNECTIONS = 100
 
 
 class UpstreamFailed(SurehitError):
@@ -47,11 +45,12 @@ class Target:
 
 
 class Upstreams:
-    """All upstreams of this process, each with its own pool."""
+    """All upstreams of this process, each with its own connections."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._clients: dict[str, httpx2.AsyncClient] = {}
+        self._context = httpx2.create_ssl_context()
+        self._lanes: dict[str, Lanes] = {}
         limits = httpx2.Timeout(settings.upstream_timeout_s, connect=settings.upstream_connect_s)
         self._limits = {"timeout": limits.as_dict()}
         self._defaults: dict[Provider, Target] = {
@@ -79,7 +78,8 @@ class Upstreams:
             return self._defaults[provider]
         return Target(provider, given.url, given.api_key.get_secret_value(), name)
 
-    async def open(
+    @asynccontextmanager
+    async def call(
         self,
         target: Target,
         method: str,
@@ -87,44 +87,39 @@ class Upstreams:
         query: bytes,
         headers: HeaderList,
         content: bytes | AsyncIterator[bytes] | None,
-    ) -> httpx2.Response:
-        """Send a request and return when the head of its answer is here; the body is still to be read, then closed.
+    ) -> AsyncIterator[httpx2.Response]:
+        """Send a request; inside the context the head of its answer is here and the body is still to be read.
 
-        Raises UpstreamFailed.
+        Raises UpstreamFailed for what happens before the head; what happens later is httpx2's own error.
         """
-        client = self._client(target.base_url)
+        lanes = self._lanes.get(target.base_url)
+        if lanes is None:
+            lanes = self._lanes[target.base_url] = Lanes(self._context)
         address = f"{target.base_url.rstrip('/')}/{path}"
         if query:
             address += "?" + query.decode("latin-1")
+        client = lanes.take()
         try:
-            # built by hand: the client would add headers of its own to the caller's
-            request = httpx2.Request(
-                method, address, headers=headers, content=content, extensions=self._limits
-            )
-            return await client.send(request, stream=True)
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise failed(error) from error
+            try:
+                # built by hand: the client would add headers of its own to the caller's
+                request = httpx2.Request(
+                    method, address, headers=headers, content=content, extensions=self._limits
+                )
+                response = await client.send(request, stream=True)
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+                raise failed(error) from error
+            try:
+                yield response
+            finally:
+                await response.aclose()
+        finally:
+            await lanes.give_back(client)
 
     async def close(self) -> None:
         """Close all connections."""
-        for client in self._clients.values():
-            await client.aclose()
-        self._clients.clear()
-
-    def _client(self, base_url: str) -> httpx2.AsyncClient:
-        client = self._clients.get(base_url)
-        if client is None:
-            client = self._clients[base_url] = httpx2.AsyncClient(
-                limits=httpx2.Limits(
-                    max_connections=MAX_CONNECTIONS,
-                    max_keepalive_connections=MAX_IDLE_CONNECTIONS,
-                    keepalive_expiry=30.0,
-                ),
-                # a jar would carry one tenant's cookies into another's calls
-                cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
-                follow_redirects=False,
-            )
-        return client
+        for lanes in self._lanes.values():
+            await lanes.close()
+        self._lanes.clear()
 
 
 def failed(error: Exception) -> UpstreamFailed:

@@ -92,7 +92,8 @@ def decide(
     """
     first: Choice | None = None
     for candidate in candidates:
-        if not candidate.score >= threshold:  # so written that a score which is no number is never served
+        # so written that a score which is no number is never served
+        if not candidate.score >= threshold:
             break
         refused = _judged(judge, candidate, query)
         if refused is None:

@@ -23,7 +23,7 @@ Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Edge = Annotated[float, Meta(ge=-1.0, le=1.0)]
 LifeTime = Annotated[float, Meta(gt=0.0, le=315_360_000.0)]
 
-NAME = re.compile(r"[^\x00-\x1f\x7f]{1,128}")
+NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,128}")
 """A line, tenant or policy version: 1–128 characters, no control characters."""
 
 
@@ -186,6 +186,14 @@ def check_name(field: str, value: Any) -> str:
             field, "must be 1 to 128 characters, without control characters or blanks at its ends"
         )
     return value
+
+
+def check_line(value: Any) -> str:
+    """A usable name of a line, or InvalidRequest. It is one segment of an address: `/v1/lines/{line}`."""
+    name = check_name("line", value)
+    if "/" in name or name in (".", ".."):
+        raise InvalidRequest.field("line", "must be neither `.` nor `..` and hold no slash")
+    return name
 
 
 def invalid(error: msgspec.ValidationError) -> InvalidRequest:

@@ -101,7 +101,7 @@ class Policies:
         policy = self.held(tenant, line) or await self.load(tenant, line)
         if policy is not None:
             return policy
-        lines.check_name("line", line)
+        lines.check_line(line)
 
         def create(tx: Transaction) -> None:
             line_rows.lock(tx, tenant)
@@ -140,7 +140,7 @@ class Policies:
         now: int,
     ) -> Policy:
         """Put a new configuration in force and record who did it."""
-        lines.check_name("line", line)
+        lines.check_line(line)
 
         def write(tx: Transaction) -> None:
             line_rows.lock(tx, tenant)

@@ -74,7 +74,7 @@ def parse_lookup(body: bytes, cache_control: str | None = None) -> Ask:
             raise InvalidRequest.field("tiers", 'must be ["exact"] or ["exact", "semantic"]')
         tiers = _TIERS[len(data.tiers)]
     max_age_s, may_serve = _directives(cache_control)
-    lines.check_name("line", data.line)
+    lines.check_line(data.line)
     return Ask(
         line=data.line,
         request=request,
@@ -100,7 +100,7 @@ def parse_store(body: bytes) -> Put:
         raise InvalidRequest.field("line", "is required (or a lookup_id)")
     return Put(
         bytes(data.response),
-        line=lines.check_name("line", data.line),
+        line=lines.check_line(data.line),
         scope=check_scope("" if data.scope is UNSET else data.scope),
         request=_request(data.request, data.prompt),
         ttl_s=data.ttl_s,

@@ -77,7 +77,7 @@ async def patch_line(
 async def _change(cache: Cache, caller: Caller, line: str, change: LineChange) -> dict[str, object]:
     policy = await cache.policies.change(
         caller.tenant,
-        lines.check_name("line", line),
+        lines.check_line(line),
         change=change,
         change_id=cache.new_id(),
         by=caller.key_id,

@@ -3,6 +3,7 @@
 An `Analysis` is plain data and is kept per text, so that an entry is read once and compared often.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,6 +33,7 @@ class Analysis:
     text: str
     script: str
     source: Source | None
+    indents: tuple[tuple[str, int], ...]
     units: tuple[Unit, ...]
     quantities: tuple[Quantity, ...]
     dates: tuple[str, ...]
@@ -73,6 +75,7 @@ def analyse(text: str) -> Analysis:
         text=flat,
         script=writing,
         source=source,
+        indents=_indents(text),
         units=tuple(reader.units),
         quantities=tuple(found.quantities),
         dates=tuple(sorted(found.dates)),
@@ -85,6 +88,17 @@ def analyse(text: str) -> Analysis:
         marks=reader.marks.done(wording),
         capitals=frozenset(reader.capitals),
         lower=frozenset(reader.lower),
+    )
+
+
+def _indents(text: str) -> tuple[tuple[str, int], ...]:
+    """How far in each line of a text of several lines stands; lines that occur twice are left out."""
+    if "\n" not in text:
+        return ()
+    lines = [line.expandtabs(4) for line in text.splitlines() if line.strip()]
+    times = Counter(line.strip() for line in lines)
+    return tuple(
+        (line.strip(), len(line) - len(line.lstrip())) for line in lines if times[line.strip()] == 1
     )
 
 

@@ -34,6 +34,9 @@ def code(pair: Alignment) -> Refusal | None:
     """Refuse where code, identifiers, paths, addresses or operators differ."""
     if pair.a.source or pair.b.source:
         return _source(pair)
+    moved = _moved_line(pair.a.indents, pair.b.indents)
+    if moved:
+        return Refusal("code", f"another indentation: {moved}"[:200])
     left, right = Counter(pair.a.code), Counter(pair.b.code)
     only_left, only_right = sorted((left - right).elements()), sorted((right - left).elements())
     operators_left = sorted(u.key for u in pair.only_a("op"))
@@ -45,6 +48,16 @@ def code(pair: Alignment) -> Refusal | None:
             "code", f"{' '.join(show_left) or 'none'} vs {' '.join(show_right) or 'none'}"[:200]
         )
     return None
+
+
+def _moved_line(a: tuple[tuple[str, int], ...], b: tuple[tuple[str, int], ...]) -> str | None:
+    """A line of both texts that stands further in or out in one of them; a shift of all lines is none."""
+    right = dict(b)
+    shifts = {line: right[line] - depth for line, depth in a if line in right}
+    if len(set(shifts.values())) < 2:
+        return None
+    usual = Counter(shifts.values()).most_common(1)[0][0]
+    return next(line for line, shift in shifts.items() if shift != usual)
 
 
 def _source(pair: Alignment) -> Refusal | None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+
 from alembic import context
-from sqlalchemy import Connection, create_engine, event, pool, text
+from sqlalchemy import Connection, Engine, create_engine, event, pool, text
 
 from service.storage.models import Base
 
 LOCK_ID = 7_305_411_928_001
 """Advisory lock of PostgreSQL under which migrations run, so that two starters can't race."""
+
+LOCK_WAIT_S = 60.0
+"""How long a starter waits for another one's migration (SQLite)."""
 
 
 def run(connection: Connection) -> None:
@@ -32,7 +39,7 @@ def main() -> None:
     engine = create_engine(url, poolclass=pool.NullPool)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _sqlite_pragmas)
-    with engine.connect() as connection:
+    with _alone(engine), engine.connect() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SET lock_timeout = '4s'"))
             connection.execute(text("SET statement_timeout = '60s'"))
@@ -45,6 +52,21 @@ def main() -> None:
                 connection.rollback()
                 connection.execute(text(f"SELECT pg_advisory_unlock({LOCK_ID})"))
                 connection.commit()
+
+
+@contextlib.contextmanager
+def _alone(engine: Engine) -> Iterator[None]:
+    """One starter at a time on SQLite, too: an empty database beside ours serves as the lock, on every platform."""
+    path = engine.url.database
+    if engine.dialect.name != "sqlite" or path in (None, "", ":memory:"):
+        yield
+        return
+    lock = sqlite3.connect(f"{path}-migrating", timeout=LOCK_WAIT_S, isolation_level=None)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
+    finally:
+        lock.close()
 
 
 def _sqlite_pragmas(connection: object, _record: object) -> None:

@@ -200,8 +200,12 @@ def invalid(error: msgspec.ValidationError) -> InvalidRequest:
     """msgspec's message already names the range; its path `$.a.b` becomes the field's name."""
     message, _, path = str(error).partition(" - at `$")
     field = path.rstrip("`").lstrip(".") or "body"
-    found = re.search(r"unknown field `(.+?)`", message)
-    if found:
-        field = f"{field}.{found[1]}" if path.rstrip("`") else found[1]
-        message = "is not a known field"
+    for pattern, said in (
+        (r"unknown field `(.+?)`", "is not a known field"),
+        (r"missing required field `(.+?)`", "is required"),
+    ):
+        found = re.search(pattern, message)
+        if found:
+            field = f"{field}.{found[1]}" if path.rstrip("`") else found[1]
+            message = said
     return InvalidRequest(f"{field}: {message}", errors=(FieldError(field, message),))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
 
 from service import feedback
 from service.api import schemas
@@ -22,9 +23,9 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _body(model: str) -> dict[str, Any]:
-    """The body's schema, for routes that read the raw bytes."""
-    schema = {"$ref": f"#/components/schemas/{model}"}
+def _body(model: type[BaseModel]) -> dict[str, Any]:
+    """The body's schema, for routes that read the raw bytes: FastAPI does not collect it by itself."""
+    schema = model.model_json_schema()
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
@@ -32,7 +33,7 @@ def _body(model: str) -> dict[str, Any]:
     "/v1/lookup",
     response_model=schemas.LookupHit | schemas.LookupMiss,
     responses={code: _PROBLEMS[code] for code in (400, 401, 413, 422)},
-    openapi_extra=_body("LookupRequest"),
+    openapi_extra=_body(schemas.LookupRequest),
 )
 async def post_lookup(request: Request, cache: CacheDep, caller: User) -> Response:
     """Look into the exact tier, then by meaning. A miss is a reply, not an error."""
@@ -47,12 +48,13 @@ async def post_lookup(request: Request, cache: CacheDep, caller: User) -> Respon
     status_code=201,
     response_model=schemas.StoreReply,
     responses={code: _PROBLEMS[code] for code in (400, 401, 404, 409, 413, 422, 429, 503)},
-    openapi_extra=_body("StoreRequest"),
+    openapi_extra=_body(schemas.StoreRequest),
 )
 async def post_store(request: Request, cache: CacheDep, caller: User) -> Response:
     """Store a complete answer. Replied after the commit: any later lookup, on any worker, finds it."""
     stored = await store(cache, caller, parse_store(await request.body()))
-    return Response(stored.body(), status_code=201, media_type="application/json")
+    headers = {"cache-control": "private, no-store"}
+    return Response(stored.body(), 201, headers, media_type="application/json")
 
 
 @router.post("/v1/explain", responses={code: _PROBLEMS[code] for code in (401, 404, 422)})

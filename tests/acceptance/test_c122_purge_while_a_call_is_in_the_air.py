@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,37 +16,38 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from service import fake_upstream
-from tests.service.proxy.rig import cache_status, chat, rigged
+from tests.service.proxy.rig import Rig, cache_status, chat, rigged
 
 TAGGED = {"x-surehit-tags": "price-list", "authorization": "Bearer k"}
 
 
 @contextmanager
-def versioned(hold_s: float) -> Iterator[str]:
-    """An upstream that says how often it was asked; its first answer takes a while."""
+def versioned() -> Iterator[tuple[str, threading.Event]]:
+    """An upstream that says how often it was asked; its first answer waits for the event."""
     asked = 0
+    release = threading.Event()
 
     async def answer(_: Request) -> Response:
         nonlocal asked
         asked += 1
         number = asked
         if number == 1:
-            await asyncio.sleep(hold_s)
+            await asyncio.to_thread(release.wait, 30)
         message = {"role": "assistant", "content": f"answer {number}"}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return JSONResponse(
-            {
-                "id": "x",
-                "object": "chat.completion",
-                "created": 1,
-                "model": "m",
-                "choices": [choice],
-            }
-        )
+        body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+        return JSONResponse(body | {"choices": [choice]})
 
     route = Route("/v1/chat/completions", answer, methods=["POST"])
     with fake_upstream.running(Starlette(routes=[route])) as address:
-        yield f"{address}/v1"
+        yield f"{address}/v1", release
+
+
+async def until_looked_up(rig: Rig, n: int) -> None:
+    """Wait until so many requests have missed."""
+    async with asyncio.timeout(20):
+        while await asyncio.to_thread(rig.metric, "surehit_lookups_total") < n:  # noqa: ASYNC110 - another thread's count
+            await asyncio.sleep(0.01)
 
 
 def said(reply: httpx2.Response) -> str:
@@ -62,7 +64,7 @@ def test_c122_old_answer_reaches_its_callers_and_nobody_else(
     still in the air, and finds it stored.
     """
     with (
-        versioned(1.0) as upstream,
+        versioned() as (upstream, release),
         rigged(database_url, tmp_path, openai_base_url=upstream) as rig,
     ):
         url = f"{rig.base}/openai/v1/chat/completions"
@@ -73,10 +75,11 @@ def test_c122_old_answer_reaches_its_callers_and_nobody_else(
                     asyncio.create_task(http.post(url, json=chat("R")))
                     for _ in range(1 + followers)
                 ]
-                await asyncio.sleep(0.4)
+                await until_looked_up(rig, 1 + followers)
                 purged = await http.post(f"{rig.base}/v1/invalidate", json={"tag": "price-list"})
                 assert purged.status_code == 200
                 during = await http.post(url, json=chat("R"))
+                release.set()
                 return await asyncio.gather(*before), during
 
         before, during = asyncio.run(scene())
@@ -90,7 +93,7 @@ def test_c122_old_answer_reaches_its_callers_and_nobody_else(
 def test_c122_second_request_after_the_old_answer_came(database_url: str, tmp_path: Path) -> None:
     """The case in its own order: release, then ask twice."""
     with (
-        versioned(0.8) as upstream,
+        versioned() as (upstream, release),
         rigged(database_url, tmp_path, openai_base_url=upstream) as rig,
     ):
         url = f"{rig.base}/openai/v1/chat/completions"
@@ -98,8 +101,9 @@ def test_c122_second_request_after_the_old_answer_came(database_url: str, tmp_pa
         async def scene() -> httpx2.Response:
             async with httpx2.AsyncClient(timeout=30, headers=TAGGED) as http:
                 first = asyncio.create_task(http.post(url, json=chat("R")))
-                await asyncio.sleep(0.3)
+                await until_looked_up(rig, 1)
                 await http.post(f"{rig.base}/v1/invalidate", json={"tag": "price-list"})
+                release.set()
                 return await first
 
         assert said(asyncio.run(scene())) == "answer 1"

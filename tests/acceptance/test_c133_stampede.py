@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.service.proxy.rig import Rig, chat, rigged
-from tests.service.proxy.test_single_flight import together
+from tests.service.proxy.test_single_flight import together, until_called
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_c133_first_caller_leaves(slow: Rig) -> None:
         async with httpx2.AsyncClient(headers={"authorization": "Bearer k"}) as http:
             url = f"{slow.base}/openai/v1/chat/completions"
             first = asyncio.create_task(http.post(url, json=chat("P"), timeout=0.5))
-            await asyncio.sleep(0.1)
+            await until_called(slow)
             others = await together(slow, [chat("P")] * 49)
             with pytest.raises(httpx2.TimeoutException):
                 await first

@@ -23,6 +23,13 @@ async def together(
         return await asyncio.gather(*(http.post(rig.base + path, json=body) for body in bodies))
 
 
+async def until_called(rig: Rig, n: int = 1) -> None:
+    """Wait until so many calls have reached the upstream."""
+    async with asyncio.timeout(20):
+        while await asyncio.to_thread(lambda: rig.call_count) < n:  # noqa: ASYNC110 - another process's count
+            await asyncio.sleep(0.01)
+
+
 async def begin_and_leave(rig: Rig, body: Any, after_bytes: int) -> None:
     """A client that goes away in the middle of its stream."""
     headers = {"authorization": "Bearer sk-caller"}
@@ -81,7 +88,7 @@ def test_leader_that_leaves_half_way_does_not_end_the_others(
 
         async def scene() -> list[httpx2.Response]:
             leader = asyncio.create_task(begin_and_leave(rig, body, 1500))
-            await asyncio.sleep(0.1)
+            await until_called(rig)
             others = await together(rig, [body] * 20)
             await leader
             return others
@@ -126,7 +133,7 @@ def test_hanging_call_is_left_for_one_that_is_shared(sqlite_url: str, tmp_path: 
 
         async def scene() -> tuple[float, list[httpx2.Response]]:
             leader = asyncio.create_task(together(rig, [chat("Slow")]))
-            await asyncio.sleep(0.2)
+            await until_called(rig)
             began = time.monotonic()
             others = await together(rig, [chat("Slow")] * 20)
             took = time.monotonic() - began
@@ -174,7 +181,7 @@ def test_other_worker_waits_for_the_lease(database_url: str, tmp_path: Path) -> 
 
         async def scene() -> list[httpx2.Response]:
             first = asyncio.create_task(together(one, [chat("Across workers")]))
-            await asyncio.sleep(0.2)
+            await until_called(one)
             second = await together(two, [chat("Across workers")] * 3)
             return [*(await first), *second]
 

@@ -117,7 +117,7 @@ def page() -> Iterator[tuple[Running, str]]:
         yield running, address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Any]]:
     """Opens a fresh browser session, as one more reviewer would."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -90,6 +90,8 @@ class FlatIndex:
         """Per label, whether it is still here with exactly this vector."""
         with self._lock:
             rows = [self._row_of.get(label, -1) for label in labels.tolist()]
+            if not len(self._vectors):  # all were removed meanwhile, and the room given back
+                return np.zeros(len(rows), dtype=np.bool_)
             same = (self._vectors[rows] == vectors).all(axis=1)
             unchanged: npt.NDArray[np.bool_] = same & (np.array(rows) >= 0)
             return unchanged

@@ -5,12 +5,15 @@ before meaning is compared; nothing is ever searched across keys. An index that 
 loaded again from rows or a snapshot.
 """
 
+import logging
 import queue
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
 from index.adaptive import CROSSING, AdaptiveIndex, Job
+
+log = logging.getLogger(__name__)
 
 
 class IndexRegistry:
@@ -121,4 +124,8 @@ class IndexRegistry:
 
     def _work(self) -> None:
         while (job := self._upkeep.get()) is not None:
-            job()
+            try:
+                job()
+            except Exception:
+                # one index's trouble must not end the upkeep of all others; searches stay exact
+                log.exception("upkeep of an index failed")

@@ -10,6 +10,7 @@ def test_nothing_is_unchanged_in_an_emptied_index() -> None:
     index = FlatIndex(4)
     labels = np.arange(3, dtype=np.int64)
     vectors = np.eye(4, dtype=np.float32)[:3]
+    index.add(labels, vectors)
     assert index.has_unchanged(labels, vectors).all()
     index.remove(labels)
     assert not index.has_unchanged(labels, vectors).any()

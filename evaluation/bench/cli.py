@@ -149,3 +149,24 @@ def loop(
         tell=lambda text: typer.echo(text, err=True),
     )
     _emit([r.as_dict() for r in found], bench.render(found), as_json)
+
+
+@bench_app.command()
+def proxy(
+    rounds: Annotated[int, typer.Option(min=1)] = 3,
+    seconds: Annotated[float, typer.Option(min=0.2, help="Per workload and round.")] = 1.5,
+    database_url: Annotated[
+        str, typer.Option(help="An empty PostgreSQL database; default SQLite.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Added latency of the proxy: a miss against the direct call, a hit against the sidecar's."""
+    from evaluation.bench import proxy as bench
+
+    found = bench.run(
+        rounds=rounds,
+        seconds=seconds,
+        database_url=database_url,
+        tell=lambda text: typer.echo(text, err=True),
+    )
+    _emit(found, bench.render(found), as_json)

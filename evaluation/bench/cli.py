@@ -40,6 +40,7 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Labelled traffic through the real cache: hits and false hits per threshold, next to the best possible."""
+    from rich.console import Console
     from rich.progress import Progress
 
     from evaluation.bench import replay as bench
@@ -48,7 +49,7 @@ def replay(
         raise typer.BadParameter("--language is en, zh or multi; --guards is on, off or both")
     values = tuple(float(t) for t in thresholds.split(",")) if thresholds else bench.THRESHOLDS
     wanted = {"on": (True,), "off": (False,), "both": (True, False)}[guards]
-    with Progress(transient=True) as progress:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("replay", total=None)
         found = bench.run(
             file,

@@ -193,7 +193,7 @@ async def _one(
             row.false_hits += 1
             row.false_by_kind[request["kind"]] += 1
         return
-    row.misses[found.reason] += 1
+    row.misses[found.reason.value] += 1
     row.semantic_lookups += found.reason in ("empty", "below_threshold", "guarded")
     if found.guard is not None:
         row.refused_by_guard[found.guard] += 1

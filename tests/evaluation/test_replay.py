@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import orjson
+
 from evaluation.bench import replay
 from tests.harness import shared
 
@@ -39,3 +41,4 @@ def test_replay_of_labelled_traffic(tmp_path: Path, models_dir: Path) -> None:
     for row in found.rows:
         assert row.exact_hits + row.semantic_hits + sum(row.misses.values()) == 400
     assert "false-hit rate" in replay.render(found)
+    assert len(orjson.loads(orjson.dumps(found.as_dict()))["rows"]) == 4

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +75,21 @@ class Replay:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        rows = [
-            asdict(row) | {"hit_rate": row.hit_rate, "false_hit_rate": row.false_hit_rate}
-            for row in self.rows
-        ]
-        return {**asdict(self), "rows": rows}
+        rows = []
+        for row in self.rows:
+            # asdict would rebuild a Counter from pairs, and so count the pairs
+            plain = {f.name: getattr(row, f.name) for f in fields(row)}
+            counts = {name: dict(v) for name, v in plain.items() if isinstance(v, Counter)}
+            rates = {"hit_rate": row.hit_rate, "false_hit_rate": row.false_hit_rate}
+            rows.append(plain | counts | rates)
+        return {
+            "file": self.file,
+            "requests": self.requests,
+            "best_exact_hits": self.best_exact_hits,
+            "best_semantic_hits": self.best_semantic_hits,
+            "seconds": self.seconds,
+            "rows": rows,
+        }
 
 
 def run(

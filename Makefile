@@ -33,7 +33,7 @@ setup: $(VENV)/.installed ## Make .venv with the service and its page (torch-fre
 
 setup-dev: $(VENV)/.installed-dev ## The same with all engines, tests and linters
 
-run: setup ## Service, page and demo traffic on a fresh database in ./.surehit
+run: setup ## Service, page and demo traffic; data in ./.surehit (make clean forgets it)
 	SUREHIT_DATA_DIR=$(DATA) $(BIN)/surehit up --demo
 
 check: setup-dev ## Format, lint, types, import rules

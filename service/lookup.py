@@ -17,7 +17,7 @@ from service import eligibility, ids, key
 from service.cache import Cache, Caller
 from service.decision import Candidate, Choice, Judge, MissReason, Refused, decide
 from service.embedders import Slot
-from service.errors import InvalidRequest, Unauthorized, Unavailable
+from service.errors import Unauthorized, Unavailable
 from service.guards import analyse
 from service.guards import judge as guard_judge
 from service.journal import Observed
@@ -519,12 +519,3 @@ def _none(
     reason: MissReason, *, ineligible: str | None = None, detail: str | None = None
 ) -> _Semantic:
     return _Semantic(Choice(None, reason, None, detail=detail), ineligible=ineligible)
-
-
-def parse_tiers(value: Any) -> tuple[Tier, ...]:
-    """`["exact"]` or `["exact", "semantic"]`; anything else is refused, an empty list too."""
-    if value is None:
-        return BOTH
-    if value in (["exact"], ["exact", "semantic"]):
-        return tuple(value)
-    raise InvalidRequest.field("tiers", 'must be ["exact"] or ["exact", "semantic"]')

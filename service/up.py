@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -123,10 +122,3 @@ def _end(started: list[subprocess.Popen[bytes]]) -> None:
             process.wait(timeout=15)
         except subprocess.TimeoutExpired:
             process.kill()
-
-
-def fresh(settings: Settings) -> None:
-    """Forget an earlier demo: models stay, the database goes."""
-    for name in ("surehit.db", "surehit.db-wal", "surehit.db-shm"):
-        (settings.data_dir / name).unlink(missing_ok=True)
-    shutil.rmtree(settings.data_dir / "snapshots", ignore_errors=True)

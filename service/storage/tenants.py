@@ -45,7 +45,6 @@ _REVOKE = Query(
     )
     .values(revoked_ms=bindparam("now")),
 )
-_LIST_TENANTS = Query("list_tenants", select(Tenant.id).order_by(Tenant.id))
 
 
 async def count_keys(db: Database) -> int:
@@ -62,11 +61,6 @@ async def key_by_hash(db: Database, *, key_hash: bytes) -> Row | None:
 async def list_keys(db: Database, tenant: str) -> list[Row]:
     """(id, tenant, name, role, created_ms, revoked_ms)."""
     return await db.read(_LIST, {"tenant": tenant})
-
-
-async def list_tenants(db: Database) -> list[str]:
-    """All tenants (operators only)."""
-    return [row[0] for row in await db.read(_LIST_TENANTS, {})]
 
 
 def add_tenant(tx: Transaction, tenant: str, *, now: int) -> None:

@@ -74,7 +74,10 @@ def audit(
     models_dir: Annotated[
         Path | None, typer.Option(help="Where models are kept; else the data folder's.")
     ] = None,
-    prices: Annotated[Path | None, typer.Option(help="Your own price table (TOML).")] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(help="Your own price table (TOML); else the data folder's prices.toml."),
+    ] = None,
     model_config: Annotated[
         Path | None, typer.Option(help="A model's config.json, for the KV memory.")
     ] = None,
@@ -108,7 +111,7 @@ def audit(
         embedder=embedder,
         language=language,
         models_dir=models_dir or _models_dir(),
-        prices=prices,
+        prices=prices or _prices_file(),
         kv_config=_config(model_config),
         gpu=Gpu(gpu_gib, weights_gib) if model_config is not None else None,
     )
@@ -291,6 +294,15 @@ def _models_dir() -> Path:
     from service.settings import Settings
 
     return Settings().models_dir
+
+
+def _prices_file() -> Path | None:
+    """The data folder's own price table, which the service's ledger uses too."""
+    from service.prices import FILE_NAME
+    from service.settings import Settings
+
+    path = Settings().data_dir / FILE_NAME
+    return path if path.is_file() else None
 
 
 def _misuse(message: str) -> typer.Exit:

@@ -179,7 +179,7 @@ def four_rows(
     were never read. Requests whose provider reported no usage count with 0 tokens.
     """
     embedded = sum(spent.embedded_tokens for spent in found.values())
-    embedding_cost = embedded * prices.embedding if pays_for_embedding else 0.0
+    embedding_cost = embedded * prices.embedding_per_million / 1e6 if pays_for_embedding else 0.0
     saved_semantic = _saved(found, "semantic", prices)
     provider = _of(found, "provider")
     return [
@@ -273,24 +273,24 @@ def _saved(found: dict[tuple[str, str], Spent], layer: Layer, prices: PriceTable
 
 def _avoided(spent: Spent, price: ModelPrice) -> float:
     cached = spent.cached_read + spent.written
-    return spent.plain * price.input + cached * price.read + spent.output_tokens * price.output
+    return price.cost(plain=spent.plain, read=cached, output=spent.output_tokens)
 
 
 def _input_cost(spent: Spent, price: ModelPrice) -> float:
-    return (
-        spent.plain * price.input
-        + spent.cached_read * price.read
-        + (spent.cache_write_5m + spent.cache_write_other) * price.write_5m
-        + spent.cache_write_1h * price.write_1h
+    return price.cost(
+        plain=spent.plain,
+        read=spent.cached_read,
+        written_5m=spent.cache_write_5m + spent.cache_write_other,
+        written_1h=spent.cache_write_1h,
     )
 
 
 def _cost(spent: Spent, price: ModelPrice) -> float:
-    return _input_cost(spent, price) + spent.output_tokens * price.output
+    return _input_cost(spent, price) + price.cost(output=spent.output_tokens)
 
 
 def _saved_by_reads(spent: Spent, price: ModelPrice) -> float:
-    return spent.input_tokens * price.input - _input_cost(spent, price)
+    return price.cost(plain=spent.input_tokens) - _input_cost(spent, price)
 
 
 def _column(model: str) -> str:

@@ -186,17 +186,14 @@ class EconomicsLayer:
 
 
 def input_cost(price: ModelPrice, input_tokens: int, billed: Billed) -> float:
-    """Cost of the input of one request. Writes of an hour cost as 5 m ones where there is no
-    hour."""
-    hour = price.write_5m if price.write_1h is None else price.write_1h
+    """Cost of the input of one request."""
     plain = input_tokens - billed.read - billed.written_5m - billed.written_1h
-    shares = (
-        max(0, plain)
-        + billed.read * price.read
-        + billed.written_5m * price.write_5m
-        + billed.written_1h * hour
+    return price.cost(
+        plain=max(0, plain),
+        read=billed.read,
+        written_5m=billed.written_5m,
+        written_1h=billed.written_1h,
     )
-    return shares * price.input / _MILLION
 
 
 def _break_even(price: ModelPrice) -> Iterator[BreakEven]:

@@ -139,7 +139,9 @@ def test_price_file_of_the_data_directory_wins(tmp_path: Path) -> None:
     """And the shipped one is readable, dated, and matches every model."""
     shipped = prices.load(tmp_path)
     assert shipped.of("no-such-model").input > 0
-    assert shipped.of("anthropic/claude-sonnet-4-5").write_1h > shipped.of("claude-sonnet").write_5m
+    sonnet = shipped.of("anthropic/claude-sonnet-4-5")
+    assert sonnet.write_1h is not None
+    assert sonnet.write_1h > sonnet.write_5m
     (tmp_path / "prices.toml").write_text(TABLE)
     assert prices.load(tmp_path).currency == "EUR"
     assert prices.load(tmp_path).as_of.isoformat() == "2026-01-02"
@@ -152,6 +154,12 @@ def test_price_file_of_the_data_directory_wins(tmp_path: Path) -> None:
         "as_of = 2026-01-01",
         TABLE.replace('[""]', '["x"]'),
         TABLE.replace("10.0", "-1.0"),
+        TABLE.replace("10.0", '"dear"'),
+        TABLE.replace("10.0", "nan"),
+        TABLE.replace("2026-01-02", '"soon"'),
+        TABLE.replace("min_tokens", "minimum_tokens"),
+        TABLE.replace("min_tokens = 1024", "min_tokens = -1"),
+        TABLE.replace("automatic = true", 'automatic = "yes"'),
     ],
 )
 def test_broken_price_file_is_named(tmp_path: Path, text: str) -> None:

@@ -118,6 +118,18 @@ def test_misuse_exits_with_two_and_says_why(log: str, words: list[str]) -> None:
     assert "Traceback" not in result.output
 
 
+def test_price_table_of_the_data_folder_is_the_one_in_force(
+    log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table that the service's ledger reads; a fault in it is named with its file and field."""
+    monkeypatch.setenv("SUREHIT_DATA_DIR", str(tmp_path))
+    (tmp_path / "prices.toml").write_text("as_of = 2026-01-01\n[[model]]\nmatch = ['']\n")
+    result = run("audit", log)
+    assert result.exit_code == 2
+    assert "prices.toml" in result.stderr.replace("\n", "")
+    assert "input: is missing" in " ".join(result.stderr.split())
+
+
 def test_bad_lines_are_told_with_their_number(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"text":"a"}\nnot json\n{"text":"a"}\n')

@@ -239,9 +239,25 @@ def test_a_price_file_that_lacks_something_is_refused_with_its_name(
 
 
 def test_an_edited_copy_of_the_table_is_used(tmp_path: Path) -> None:
-    import evaluation.audit.prices as module
+    import service.prices as module
 
-    bundled = Path(module.__file__).with_name("data") / "prices.toml"
+    bundled = Path(module.__file__).with_name("prices.toml")
     path = tmp_path / "mine.toml"
     path.write_text(bundled.read_text().replace("input = 2.5", "input = 1.5"))
     assert (load_prices().of("gpt-4o").input, load_prices(path).of("gpt-4o").input) == (2.5, 1.5)
+
+
+def test_ledger_and_audit_read_the_same_table_and_bill_alike(tmp_path: Path) -> None:
+    """One table, one formula: the ledger's cost of a call is the audit's."""
+    from service import ledger, prices
+
+    assert load_prices() is prices.in_force(tmp_path)
+    price = load_prices().of("claude-sonnet-4-5")
+    spent = ledger.Spent(input_tokens=1000, cached_read=300, cache_write_5m=200, cache_write_1h=100)
+    billed = Billed(300, 200, 100)
+    by_audit = input_cost(price, 1000, billed)
+    assert by_audit == pytest.approx(3 / 1e6 * (400 + 300 * 0.1 + 200 * 1.25 + 100 * 2.0))
+    rows = ledger.four_rows(
+        {("claude-sonnet-4-5", "provider"): spent}, load_prices(), pays_for_embedding=False
+    )
+    assert rows[2]["cost"] == pytest.approx(by_audit)

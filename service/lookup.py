@@ -98,7 +98,7 @@ async def _lookup(cache: Cache, caller: Caller, ask: Ask, lookup_id: int) -> Hit
     policy, canonical, exact_key, row = await read_exact(cache, caller, ask, now=now)
     if policy.config.mode == "off":
         cache.journal.count(caller.tenant, ask.line, "none", "miss", MissReason.MODE)
-        return Miss(ids.encode("lkp", lookup_id), MissReason.MODE)
+        return Miss(ids.encode("lkp", lookup_id), MissReason.MODE, is_off=True)
     if ask.may_serve and "exact" in ask.tiers:
         hit = _exact_hit(cache, ask, row, lookup_id, now)
         if hit is not None:

@@ -1,4 +1,4 @@
-"""What a lookup and a store come to."""
+"""What a lookup and a store come to, and how `Cache-Status` says it (RFC 9211), for sidecar and proxy alike."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from service import ids
 from service.decision import MissReason
 
 Tier = Literal["exact", "semantic"]
+Forward = Literal[
+    "bypass",  # the cache had no part in the request
+    "miss",  # nothing that was stored answers it
+    "request",  # the request itself wants a new answer, whatever is stored (`no-cache`)
+]
+"""Why the model is to be asked (RFC 9211 §2.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +68,7 @@ class Hit:
 
     def cache_status(self) -> str:
         """The RFC 9211 header value."""
-        ttl = self.ttl_s
-        return f"surehit; hit{'' if ttl is None else f'; ttl={ttl}'}; detail={self.tier}"
+        return served(self.ttl_s, self.tier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,8 @@ class Miss:
     detail: str | None = None
     fill: bool = True
     collapsed: bool = False
+    is_off: bool = False
+    """True where the line is off: nothing was looked up."""
 
     def body(self) -> bytes:
         """The JSON reply."""
@@ -94,14 +101,44 @@ class Miss:
             )
         )
 
-    def cache_status(self) -> str:
-        """The RFC 9211 header value."""
-        forward = "bypass" if self.reason in _BYPASS else "miss"
-        detail = f"guard-{self.guard}" if self.guard else self.reason.replace("_", "-")
-        return f"surehit; fwd={forward}{'; collapsed' if self.collapsed else ''}; detail={detail}"
+    def cache_status(
+        self, forward: Forward | None = None, *, stored: bool = False, collapsed: bool = False
+    ) -> str:
+        """The RFC 9211 header value; `forward` where the request decided and not the cache."""
+        forward = forward or ("bypass" if self.is_off else "miss")
+        return forwarded(
+            forward, self._detail(forward), stored=stored, collapsed=collapsed or self.collapsed
+        )
+
+    def _detail(self, forward: Forward) -> str:
+        if forward == "request":
+            return "no-cache"
+        if self.guard:
+            return f"guard-{self.guard}"
+        return "exact-only" if self.reason in _EXACT_ONLY and forward == "miss" else self.reason
 
 
-_BYPASS = frozenset({MissReason.MODE, MissReason.BYPASS})
+_EXACT_ONLY = frozenset({MissReason.MODE, MissReason.BYPASS})
+"""Reasons why the semantic tier was not asked; the exact tier was, and had nothing."""
+
+
+def served(ttl_s: int | None, detail: str) -> str:
+    """`Cache-Status` of an answer from the cache; `ttl_s` below 0 where it is past its end."""
+    ttl = "" if ttl_s is None else f"; ttl={ttl_s}"
+    return f"surehit; hit{ttl}; detail={_token(detail)}"
+
+
+def forwarded(
+    forward: Forward, detail: str, *, stored: bool = False, collapsed: bool = False
+) -> str:
+    """`Cache-Status` of a request for which the model is to be asked, or was."""
+    flags = ("; stored" if stored else "") + ("; collapsed" if collapsed else "")
+    return f"surehit; fwd={forward}{flags}; detail={_token(detail)}"
+
+
+def _token(reason: str) -> str:
+    """A reason of ours as a structured field's token (RFC 8941): with hyphens, as HTTP spells its words."""
+    return reason.replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True)

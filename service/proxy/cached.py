@@ -88,16 +88,17 @@ async def _fill(
 
 async def _not_kept(parts: Parts, exchange: Exchange, identity: Identity, found: Found) -> str:
     """The upstream's answer, not to be stored: `no-store`, a line that is off, or trouble of the cache's own."""
-    miss, forward = found.outcome, "miss"
+    miss = found.outcome
     if isinstance(miss, Miss):
-        if found.policy is not None and found.policy.config.mode == "off":
-            forward = "bypass"
-        headers = replies.miss_headers(miss, forward=forward)
+        is_passed_by = miss.is_off
+        headers = replies.miss_headers(
+            miss, forward=None if is_passed_by or exchange.controls.may_serve else "request"
+        )
     else:
-        forward = "miss" if found.is_trouble else "bypass"
-        headers = replies.bypass_headers(found.why, forward=forward)
+        is_passed_by = not found.is_trouble
+        headers = replies.bypass_headers(found.why, forward="bypass" if is_passed_by else "miss")
     await _call_alone(parts, exchange, identity, found.policy, headers)
-    return forward
+    return "bypass" if is_passed_by else "miss"
 
 
 async def _pass_by(parts: Parts, exchange: Exchange, identity: Identity, why: str | None) -> str:
@@ -110,10 +111,10 @@ async def _pass_by(parts: Parts, exchange: Exchange, identity: Identity, why: st
         parts.cache.journal.count(
             identity.caller.tenant, exchange.controls.line, "none", "bypass", why or "degraded"
         )
-    forward = "bypass" if why else "miss"
-    headers = replies.bypass_headers(why or "degraded", forward=forward)
+    outcome = "bypass" if why else "miss"
+    headers = replies.bypass_headers(why or "degraded", forward="bypass" if why else "miss")
     await _call_alone(parts, exchange, identity, policy, headers)
-    return forward
+    return outcome
 
 
 async def policy_of(parts: Parts, caller: Caller, line: str) -> Policy | None:

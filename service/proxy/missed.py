@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from service import ids
 from service.cache import Caller
 from service.errors import Unavailable
-from service.outcome import Miss
+from service.outcome import Forward, Miss
 from service.policy import Policy
 from service.proxy import replies
 from service.proxy.exchange import Exchange
@@ -137,7 +137,7 @@ async def _send_rendered(missed: Missed, found: replies.Rendered, *, stored: boo
 
 
 def _own_headers(missed: Missed, *, collapsed: bool, stored: bool) -> HeaderList:
-    forward = "miss" if missed.exchange.controls.may_serve else "request"
+    forward: Forward | None = None if missed.exchange.controls.may_serve else "request"
     return replies.miss_headers(missed.miss, forward=forward, collapsed=collapsed, stored=stored)
 
 

@@ -6,9 +6,8 @@ import uuid
 from dataclasses import dataclass
 
 from service import ids
-from service.decision import MissReason
 from service.errors import SurehitError
-from service.outcome import Hit, Miss
+from service.outcome import Forward, Hit, Miss, forwarded, served
 from service.proxy.headers import HeaderList
 from service.storage.database import Row
 from service.wire import anthropic_messages, openai_chat
@@ -16,9 +15,6 @@ from service.wire.api import JsonObject, Provider, UsageOnHit, WireApi
 from service.wire.json_text import dump, parse
 
 _NO_RETRY = frozenset({400, 401, 403, 404, 413, 422})
-_EXACT_ONLY = frozenset({MissReason.MODE, MissReason.BYPASS})
-"""Reasons why the semantic tier was not asked; the exact tier was, and had nothing."""
-
 _PRIVATE = (b"cache-control", b"private, no-store")
 _REQUEST_ID: dict[Provider, bytes] = {"openai": b"x-request-id", "anthropic": b"request-id"}
 
@@ -69,8 +65,7 @@ def stale_headers(
     provider: Provider, row: Row, miss: Miss, rendered: Rendered, *, now_ms: int, why: str
 ) -> HeaderList:
     """Headers of an answer past its end (a row of `storage.entries.stale`); its `ttl` is below zero (RFC 9211)."""
-    ttl = -((now_ms - row[3]) // 1000)
-    status = f"surehit; hit; ttl={ttl}; detail={why}"
+    status = served(-((now_ms - row[3]) // 1000), why)
     return [
         (b"content-type", rendered.content_type),
         *_common(status, miss.lookup_id, miss.score),
@@ -81,23 +76,20 @@ def stale_headers(
 
 
 def miss_headers(
-    miss: Miss, *, forward: str, collapsed: bool = False, stored: bool = False
+    miss: Miss,
+    *,
+    forward: Forward | None = None,
+    collapsed: bool = False,
+    stored: bool = False,
 ) -> HeaderList:
-    """Headers that go with the upstream's own; `forward` is RFC 9211's reason for asking it."""
-    detail = f"guard-{miss.guard}" if miss.guard else miss.reason.replace("_", "-")
-    if forward == "request":
-        detail = "no-cache"
-    elif forward == "miss" and miss.reason in _EXACT_ONLY:
-        detail = "exact-only"
-    flags = ("; stored" if stored else "") + ("; collapsed" if collapsed else "")
-    status = f"surehit; fwd={forward}{flags}; detail={detail}"
+    """Headers that go with the upstream's own; `forward` where the request decided and not the cache."""
+    status = miss.cache_status(forward, stored=stored, collapsed=collapsed)
     return _common(status, miss.lookup_id, miss.score)
 
 
-def bypass_headers(reason: str, *, forward: str = "bypass") -> HeaderList:
+def bypass_headers(reason: str, *, forward: Forward = "bypass") -> HeaderList:
     """Headers of an upstream's answer in which the cache had no part."""
-    status = f"surehit; fwd={forward}; detail={reason.replace('_', '-')}"
-    return _common(status, None, None)
+    return _common(forwarded(forward, reason), None, None)
 
 
 def error(provider: Provider, failure: SurehitError) -> tuple[HeaderList, bytes]:

@@ -15,7 +15,7 @@ from service.app import create_app
 from service.decision import MissReason
 from service.errors import SurehitError, Unauthorized, Unavailable
 from service.guards import GUARDS
-from service.outcome import Miss
+from service.outcome import Forward, Hit, Miss, Tier
 from service.proxy import replies
 from service.proxy.upstream import UpstreamFailed, UpstreamTimedOut
 from service.settings import Settings
@@ -36,23 +36,54 @@ def parameters(headers: list[tuple[bytes, bytes]]) -> dict[str, object]:
 @given(
     st.sampled_from(MissReason),
     st.none() | st.sampled_from(sorted(GUARDS)),
-    st.sampled_from(["miss", "request", "bypass"]),
+    st.none() | st.sampled_from(["miss", "request", "bypass"]),
+    st.booleans(),
     st.booleans(),
     st.booleans(),
 )
 def test_every_miss_is_a_structured_field_of_registered_parameters(
-    reason: MissReason, guard: str | None, forward: str, stored: bool, collapsed: bool
+    reason: MissReason,
+    guard: str | None,
+    forward: Forward | None,
+    stored: bool,
+    collapsed: bool,
+    is_off: bool,
 ) -> None:
-    """Never `hit` beside `fwd`, never a parameter or a forward reason of our own making."""
-    miss = Miss("lkp_1", reason, 0.5 if guard else None, guard)
+    """Never `hit` beside `fwd`, never a parameter or a forward reason of our own making; the sidecar says the same."""
+    miss = Miss("lkp_1", reason, 0.5 if guard else None, guard, is_off=is_off)
     found = parameters(
         replies.miss_headers(miss, forward=forward, stored=stored, collapsed=collapsed)
     )
     assert set(found) <= REGISTERED
     assert "hit" not in found
     assert str(found["fwd"]) in FORWARDS
+    assert isinstance(found["detail"], http_sf.Token)
     assert found.get("stored", False) is stored
     assert found.get("collapsed", False) is collapsed
+    if forward is None:
+        assert str(found["fwd"]) == ("bypass" if is_off else "miss")
+        ((_, alone),) = http_sf.parse(miss.cache_status().encode(), tltype="list")
+        assert (alone["fwd"], alone["detail"]) == (found["fwd"], found["detail"])
+
+
+@given(
+    st.sampled_from(["exact", "semantic"]),
+    st.none() | st.integers(-(10**9), 10**9),
+    st.integers(0, 10**9),
+)
+def test_every_hit_is_a_structured_field_with_its_ttl(
+    tier: Tier, ttl_s: int | None, age_s: int
+) -> None:
+    """`ttl` is an integer, below zero for what is served past its end, absent for what has no end (RFC 9211 §2.4)."""
+    now = 10**12
+    expires = None if ttl_s is None else now + ttl_s * 1000
+    hit = Hit("lkp_1", tier, 1, b"{}", now - age_s * 1000, expires, now)
+    ((name, found),) = http_sf.parse(hit.cache_status().encode(), tltype="list")
+    assert str(name) == "surehit"
+    assert found["hit"] is True
+    assert found.get("ttl") == ttl_s
+    assert set(found) <= {"hit", "ttl", "detail"}
+    assert str(found["detail"]) == tier
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,10 @@ class IndexRegistry:
         # Guards the map; indexes have locks of their own and are not changed under it.
         self._lock = threading.Lock()
         self._indexes: OrderedDict[bytes, AdaptiveIndex] = OrderedDict()
+        # What each index took when it was last used, and their sum: adding all up again at every
+        # change would cost as many steps as there are partitions.
+        self._sizes: dict[bytes, int] = {}
+        self._total = 0
         # One thread for all upkeep: graphs are built one after the other, on one core. It begins
         # with the first job; None ends it.
         self._upkeep: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
@@ -46,16 +50,15 @@ class IndexRegistry:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of all indexes."""
-        with self._lock:
-            return sum(index.memory_bytes for index in self._indexes.values())
+        """Bytes of all indexes, each as it was when last used."""
+        return self._total
 
     def get(self, key: bytes) -> AdaptiveIndex | None:
         """The partition's index, and a use of it; None if it is not in memory."""
         with self._lock:
             index = self._indexes.get(key)
             if index is not None:
-                self._indexes.move_to_end(key)
+                self._use(key, index)
             return index
 
     def get_or_create(self, key: bytes, dimensions: int) -> AdaptiveIndex:
@@ -73,29 +76,35 @@ class IndexRegistry:
                 self._indexes[key] = index
             elif index.dimensions != dimensions:
                 raise ValueError(f"dimensions: {dimensions}, the index has {index.dimensions}")
-            self._indexes.move_to_end(key)
+            self._use(key, index)
             return index
 
     def put(self, key: bytes, index: AdaptiveIndex) -> None:
         """Use a loaded index for a partition, instead of what was there."""
         with self._lock:
             self._indexes[key] = index
-            self._indexes.move_to_end(key)
+            self._use(key, index)
 
     def forget(self, key: bytes) -> None:
         """Drop a partition's index."""
         with self._lock:
-            self._indexes.pop(key, None)
+            if self._indexes.pop(key, None) is not None:
+                self._total -= self._sizes.pop(key)
 
-    def keep_to_budget(self) -> list[bytes]:
-        """Forget least recently used indexes until the rest fits; returns their keys."""
+    def keep_to_budget(self, changed: bytes | None = None) -> list[bytes]:
+        """Forget least recently used indexes until the rest fits; returns their keys.
+
+        Parameters
+        ----------
+        changed : the partition that has grown since it was asked for, if any.
+        """
         evicted = []
         with self._lock:
-            sizes = {key: index.memory_bytes for key, index in self._indexes.items()}
-            total = sum(sizes.values())
-            while total > self._budget_bytes and len(self._indexes) > 1:
+            if changed is not None and (index := self._indexes.get(changed)) is not None:
+                self._use(changed, index)
+            while self._total > self._budget_bytes and len(self._indexes) > 1:
                 key, _ = self._indexes.popitem(last=False)
-                total -= sizes[key]
+                self._total -= self._sizes.pop(key)
                 evicted.append(key)
         if self._on_evict is not None:
             for key in evicted:
@@ -111,6 +120,13 @@ class IndexRegistry:
 
     def __contains__(self, key: object) -> bool:
         return key in self._indexes
+
+    def _use(self, key: bytes, index: AdaptiveIndex) -> None:
+        """The index becomes the most recently used and is measured; the caller holds the lock."""
+        self._indexes.move_to_end(key)
+        size = index.memory_bytes
+        self._total += size - self._sizes.get(key, 0)
+        self._sizes[key] = size
 
     def _run(self, job: Job) -> None:
         with self._lock:

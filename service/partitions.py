@@ -182,7 +182,7 @@ class Partitions:
                 await asyncio.to_thread(partition.index.add, labels, vectors)
             else:
                 partition.index.add(labels, vectors)
-            self._indexes.keep_to_budget()
+            self._indexes.keep_to_budget(partition.key)
         partition.since = max([1, partition.since, *(row[2] for row in rows)])
 
     def _path(self, partition: Partition) -> Path | None:

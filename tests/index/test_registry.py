@@ -32,6 +32,7 @@ def test_the_least_recently_used_goes_first() -> None:
     registry = IndexRegistry(memory_budget_bytes=100_000, on_evict=told.append)
     for key in (b"a", b"b", b"c"):
         fill(registry.get_or_create(key, DIMENSIONS), 150)
+        registry.get(key)
     registry.get(b"a")
     assert registry.keep_to_budget() == [b"b", b"c"]
     assert told == [b"b", b"c"]
@@ -44,6 +45,35 @@ def test_one_partition_beyond_the_budget_is_kept() -> None:
     fill(registry.get_or_create(b"a", DIMENSIONS), 100)
     assert registry.keep_to_budget() == []
     assert len(registry) == 1
+
+
+class Counted(AdaptiveIndex):
+    """Counts how often any of its kind is measured."""
+
+    measured = 0
+
+    @property
+    def memory_bytes(self) -> int:
+        Counted.measured += 1
+        return super().memory_bytes
+
+
+def test_a_change_measures_one_index_however_many_there_are() -> None:
+    """Every conversation is a partition: adding all of them up at each change would be quadratic."""
+    registry = IndexRegistry(memory_budget_bytes=10**9)
+    for n in range(500):
+        index = Counted(DIMENSIONS)
+        fill(index, 2, seed=n)
+        registry.put(n.to_bytes(2, "big"), index)
+    before, Counted.measured = registry.memory_bytes, 0
+    fill(registry._indexes[b"\0\7"], 1_000)
+    assert registry.keep_to_budget(b"\0\7") == []
+    assert Counted.measured <= 2
+    every = sum(AdaptiveIndex.memory_bytes.fget(i) for i in registry._indexes.values())  # type: ignore[attr-defined]
+    assert registry.memory_bytes == every > before
+    for key in list(registry._indexes):
+        registry.forget(key)
+    assert registry.memory_bytes == 0
 
 
 def test_a_key_belongs_to_one_width() -> None:

@@ -15,6 +15,7 @@ from index.embedding.pool import EmbeddingPool
 from index.types import EmbeddingError, Neighbor, TextRefused, Vector
 from service import eligibility, ids, key
 from service.cache import Cache, Caller
+from service.cache_control import is_wanted
 from service.decision import Candidate, Choice, Judge, MissReason, Refused, decide
 from service.embedders import Slot
 from service.errors import Unauthorized, Unavailable
@@ -44,6 +45,8 @@ class Ask:
     wait_ms: int = 0
     max_age_s: float | None = None
     """Only entries younger than this; 0 accepts none."""
+    min_fresh_s: float | None = None
+    """Only entries that live for at least so long."""
     may_serve: bool = True
     """False: don't serve (`no-cache`), but let the answer be stored."""
     may_record: bool = True
@@ -190,15 +193,17 @@ async def _check_key(cache: Cache, caller: Caller) -> None:
 
 def _exact_hit(cache: Cache, ask: Ask, row: Row, lookup_id: int, now: int) -> Hit | None:
     _, entry_id, response, created_ms, expires_ms = row[:5]
-    if entry_id is None or not _is_young(created_ms, ask.max_age_s, now):
+    if entry_id is None or not _is_wanted(ask, created_ms, expires_ms, now):
         return None
     # the id names the entry: exact hits are not logged one by one, and feedback must find what was served
     public = f"{ids.encode('lkp', lookup_id)}.{ids.encode('ent', entry_id)[4:]}"
     return Hit(public, "exact", entry_id, response, created_ms, expires_ms, now)
 
 
-def _is_young(created_ms: int, max_age_s: float | None, now: int) -> bool:
-    return max_age_s is None or now - created_ms < max_age_s * 1000
+def _is_wanted(ask: Ask, created_ms: int, expires_ms: int | None, now: int) -> bool:
+    return is_wanted(
+        created_ms, expires_ms, now, max_age_s=ask.max_age_s, min_fresh_s=ask.min_fresh_s
+    )
 
 
 async def _semantic(
@@ -297,7 +302,7 @@ async def _choose(
         candidates = [
             _candidate(n, rows[n.label])
             for n in some
-            if _is_young(rows[n.label].created_ms, ask.max_age_s, now)
+            if _is_wanted(ask, rows[n.label].created_ms, rows[n.label].expires_ms, now)
         ]
         candidates += [Candidate(n.label, n.similarity, "", b"") for n in under]
         return decide(query, candidates, threshold=threshold, judge=judge)

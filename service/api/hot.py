@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Annotated, Any, Literal
 
 import msgspec
-import orjson
 import structlog
 from msgspec import UNSET, Meta, Raw, UnsetType
 
-from service import lines
+from service import cache_control as cache_controls
+from service import key, lines
 from service.api import problem
 from service.auth import Keys
 from service.cache import Cache, Caller
@@ -73,7 +73,7 @@ def parse_lookup(body: bytes, cache_control: str | None = None) -> Ask:
         if data.tiers not in (["exact"], ["exact", "semantic"]):
             raise InvalidRequest.field("tiers", 'must be ["exact"] or ["exact", "semantic"]')
         tiers = _TIERS[len(data.tiers)]
-    max_age_s, may_serve = _directives(cache_control)
+    control = cache_controls.read(cache_control)
     lines.check_line(data.line)
     return Ask(
         line=data.line,
@@ -81,8 +81,9 @@ def parse_lookup(body: bytes, cache_control: str | None = None) -> Ask:
         scope=check_scope(data.scope),
         tiers=tiers,
         wait_ms=data.wait_ms,
-        max_age_s=max_age_s,
-        may_serve=may_serve,
+        max_age_s=control.max_age_s,
+        min_fresh_s=control.min_fresh_s,
+        may_serve=not control.no_cache,
     )
 
 
@@ -124,25 +125,7 @@ def _request(request: Raw | UnsetType, prompt: str | UnsetType) -> Any:
         raise InvalidRequest.field("request", "give either request or prompt")
     if not isinstance(prompt, UnsetType):
         return {"messages": [{"role": "user", "content": prompt}]}
-    try:
-        return orjson.loads(memoryview(request))  # type: ignore[arg-type]
-    except orjson.JSONDecodeError as error:
-        raise InvalidRequest.field("request", f"is not JSON that can be kept: {error}") from error
-
-
-def _directives(header: str | None) -> tuple[float | None, bool]:
-    """(`max-age` in seconds or None, whether serving is allowed)."""
-    if not header:
-        return None, True
-    max_age_s: float | None = None
-    may_serve = True
-    for part in header.lower().split(","):
-        name, _, value = part.strip().partition("=")
-        if name == "no-cache":
-            may_serve = False
-        elif name == "max-age" and value.strip('"').isdigit():
-            max_age_s = float(value.strip('"'))
-    return max_age_s, may_serve
+    return key.parse(memoryview(request))  # type: ignore[arg-type]
 
 
 class HotPath:

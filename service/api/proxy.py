@@ -27,7 +27,8 @@ _CONTROLS = (
     ("X-Surehit-Key", "A Surehit key, where `Authorization` or `x-api-key` holds the provider's."),
     (
         "Cache-Control",
-        "RFC 9111 §5.2.1: no-cache, no-store, both (pass by), only-if-cached, max-age.",
+        "RFC 9111 §5.2.1: no-cache, no-store, both (pass by), only-if-cached, max-age, min-fresh; max-stale is "
+        "not heard, since staleness is for the owner of the line to allow.",
     ),
 )
 _REPLY_HEADERS = {

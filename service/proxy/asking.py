@@ -83,6 +83,7 @@ async def _ask(cache: Cache, caller: Caller, exchange: Exchange) -> Found:
                 scope=controls.scope,
                 tiers=BOTH if exchange.api.IS_SEMANTIC else ("exact",),
                 max_age_s=controls.max_age_s,
+                min_fresh_s=controls.min_fresh_s,
                 may_serve=controls.may_serve,
                 may_record=controls.may_store,
             ),

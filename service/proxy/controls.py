@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from service import lines
+from service import cache_control, lines
 from service.errors import InvalidRequest
 from service.proxy.headers import HeaderList, value_of
 from service.store import check_scope, check_tags, check_ttl
@@ -27,6 +27,13 @@ class Controls:
     """False after `no-store`: keep nothing of request and answer."""
     only_if_cached: bool = False
     max_age_s: float | None = None
+    min_fresh_s: float | None = None
+
+    def takes(self, created_ms: int, expires_ms: int | None, now: int) -> bool:
+        """Whether a stored answer of this age and remaining life is wanted."""
+        return cache_control.is_wanted(
+            created_ms, expires_ms, now, max_age_s=self.max_age_s, min_fresh_s=self.min_fresh_s
+        )
 
     @property
     def passes_by(self) -> bool:
@@ -38,17 +45,17 @@ def read(headers: HeaderList) -> Controls:
     """Read the headers. Raises InvalidRequest naming the header and its range."""
     line = value_of(headers, b"x-surehit-line")
     tags = value_of(headers, b"x-surehit-tags")
-    directives = _directives(value_of(headers, b"cache-control") or "")
-    max_age = directives.get("max-age", "")
+    control = cache_control.read(value_of(headers, b"cache-control"))
     controls = Controls(
         line=DEFAULT_LINE if line is None else line,
         scope=value_of(headers, b"x-surehit-scope") or "",
         tags=tuple(t for t in (part.strip() for part in (tags or "").split(",")) if t),
         ttl_s=_seconds(value_of(headers, b"x-surehit-ttl")),
-        may_serve="no-cache" not in directives,
-        may_store="no-store" not in directives,
-        only_if_cached="only-if-cached" in directives,
-        max_age_s=float(max_age) if max_age.isascii() and max_age.isdigit() else None,
+        may_serve=not control.no_cache,
+        may_store=not control.no_store,
+        only_if_cached=control.only_if_cached,
+        max_age_s=control.max_age_s,
+        min_fresh_s=control.min_fresh_s,
     )
     lines.check_name("X-Surehit-Line", controls.line)
     _renamed("X-Surehit-Scope", lambda: check_scope(controls.scope))
@@ -74,12 +81,3 @@ def _renamed(header: str, check: Callable[[], object]) -> None:
     except InvalidRequest as error:
         message = error.errors[0].message if error.errors else error.detail
         raise InvalidRequest.field(header, message) from error
-
-
-def _directives(header: str) -> dict[str, str]:
-    """Directives by name; unknown ones are harmless (RFC 9111 §5.2.3)."""
-    found = {}
-    for part in header.lower().split(","):
-        name, _, value = part.strip().partition("=")
-        found[name.strip()] = value.strip().strip('"')
-    return found

@@ -192,10 +192,9 @@ async def _stored(missed: Missed) -> bytes | None:
         now=now,
         api_key=missed.caller.key_hash,
     )
-    max_age_s = missed.exchange.controls.max_age_s
     if row is None or row[1] is None:
         return None
-    return bytes(row[2]) if max_age_s is None or now - row[3] < max_age_s * 1000 else None
+    return bytes(row[2]) if missed.exchange.controls.takes(row[3], row[4], now) else None
 
 
 async def _poll(missed: Missed) -> bytes | None:

@@ -34,7 +34,7 @@ async def serve_stale(
             now=now,
             expired_after=now - round(window_s * 1000),
         )
-        if row is None or not _is_young(row[2], exchange.controls.max_age_s, now):
+        if row is None or not exchange.controls.takes(row[2], row[3], now):
             return False
         found = rendered(parts, exchange, bytes(row[1]))
     except (Unavailable, replies.NotReplayable):
@@ -42,7 +42,3 @@ async def serve_stale(
     headers = replies.stale_headers(exchange.provider, row, miss, found, now_ms=now, why=why)
     await exchange.out.whole(200, headers, found.body)
     return True
-
-
-def _is_young(created_ms: int, max_age_s: float | None, now: int) -> bool:
-    return max_age_s is None or now - created_ms < max_age_s * 1000

@@ -144,21 +144,25 @@ async def test_only_one_caller_fills_and_the_others_may_wait(
 async def test_max_age_and_no_cache_are_honoured(
     sqlite_url: str, tmp_path: Path, clock: Clock
 ) -> None:
-    """RFC 9111: `max-age=0` takes nothing, `no-cache` serves nothing."""
+    """RFC 9111: `max-age=0` takes nothing, `no-cache` serves nothing, `min-fresh` wants a life ahead."""
     async with running(sqlite_url, tmp_path, clock=clock) as client:
-        await client.store("q", "a")
+        await client.store("q", "a", ttl_s=65)
         clock.turn(5)
         for header, outcome in (
             ("max-age=0", "miss"),
             ("max-age=5", "miss"),
             ("max-age=6", "hit"),
+            ("max-age=6, max-age=0", "hit"),
+            ("max-age=\xb2", "hit"),  # no digit of RFC 9111
+            ("min-fresh=60", "hit"),
+            ("min-fresh=61", "miss"),
             ("no-cache", "miss"),
         ):
             reply = await client.call(
                 "POST",
                 "/v1/lookup",
                 {"line": "faq", "prompt": "q"},
-                headers={"cache-control": header},
+                headers={"cache-control": header.encode("latin-1")},
             )
             assert outcome == reply.json()["outcome"], header
 

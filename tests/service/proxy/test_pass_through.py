@@ -237,6 +237,27 @@ def test_max_age_refuses_what_is_older(sqlite_url: str, tmp_path: Path, clock: A
         assert rig.call_count == 2
 
 
+def test_min_fresh_refuses_what_ends_too_soon(sqlite_url: str, tmp_path: Path, clock: Any) -> None:
+    """RFC 9111 §5.2.1.3; `max-stale` (§5.2.1.2) brings nothing back that has ended."""
+    with rigged(sqlite_url, tmp_path, clock=clock) as rig:
+        rig.chat("Fresh?", headers={"x-surehit-ttl": "60"})
+        clock.turn(10)
+
+        def is_served(directive: str) -> bool:
+            asked = {"cache-control": f"{directive}, only-if-cached"}
+            return rig.chat("Fresh?", headers=asked).status_code == 200
+
+        assert is_served("min-fresh=50") is True
+        assert is_served("min-fresh=51") is False
+        assert is_served("max-stale") is True
+        clock.turn(60)
+        assert is_served("max-stale") is False
+        assert rig.call_count == 1
+        rig.chat("For ever")
+        asked = {"cache-control": "min-fresh=99999999"}
+        assert cache_status(rig.chat("For ever", headers=asked))["hit"] is True
+
+
 def test_life_time_and_tags_of_the_stored_answer(
     sqlite_url: str, tmp_path: Path, clock: Any
 ) -> None:

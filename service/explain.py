@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import orjson
+import msgspec
 
 from index import similarity
 from index.types import EmbeddingError, TextRefused
@@ -37,7 +37,7 @@ def first_difference(a: Any, b: Any, path: str = "$") -> Difference | None:
             here = (
                 f"{path}.{name}"
                 if name.isidentifier()
-                else f"{path}[{orjson.dumps(name).decode()}]"
+                else f"{path}[{msgspec.json.encode(name).decode()}]"
             )
             if name not in a or name not in b:
                 return Difference(here, _short(a.get(name)), _short(b.get(name)))
@@ -93,7 +93,7 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
         return reply | {"stands_between": "mode", "detail": "the line is off"}
     if first.body == second.body:
         return reply | {"served": True, "tier": "exact"}
-    difference = first_difference(orjson.loads(first.body), orjson.loads(second.body))
+    difference = first_difference(key.parse(first.body), key.parse(second.body))
     reply["difference"] = difference and {
         "path": difference.path,
         "a": difference.a,
@@ -107,7 +107,7 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
             "detail": f"no user text at its end to compare ({first.no_query or second.no_query})",
         }
     if first.context != second.context:
-        context = first_difference(orjson.loads(first.context), orjson.loads(second.context))
+        context = first_difference(key.parse(first.context), key.parse(second.context))
         reply["difference"] = context and {"path": context.path, "a": context.a, "b": context.b}
         return reply | {
             "stands_between": "field",
@@ -173,5 +173,5 @@ def _text_difference(a: str, b: str, path: str) -> Difference:
 def _short(value: Any) -> Any:
     if isinstance(value, str):
         return value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
-    text = orjson.dumps(value).decode()
+    text = msgspec.json.encode(value).decode()
     return value if len(text) <= _SHOWN else text[:_SHOWN] + "…"

@@ -10,10 +10,12 @@ Nothing else is folded: case, inner spaces, indentation and compatibility forms 
 from __future__ import annotations
 
 import hashlib
+import json
 import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import orjson
 
 from service.errors import InvalidRequest
@@ -74,6 +76,22 @@ class CanonicalRequest:
     def is_blank(self) -> bool:
         """True when the last user message has no visible text."""
         return self.no_query == "blank"
+
+
+def parse(text: bytes | memoryview) -> Any:
+    """A request from its JSON text. Integers keep all their digits: two seeds that differ are never one number.
+
+    Raises InvalidRequest for what is not JSON, or nested too deeply.
+    """
+    try:
+        return _parse(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidRequest.field("request", f"is not JSON that can be kept: {error}") from error
+    except RecursionError as error:
+        raise InvalidRequest.field("request", "is nested too deeply") from error
+
+
+_parse = msgspec.json.Decoder().decode
 
 
 def canonicalize(request: Any, *, inert: frozenset[str] = frozenset()) -> CanonicalRequest:
@@ -240,6 +258,17 @@ def _dump(value: Any) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except (TypeError, orjson.JSONEncodeError) as error:
+        return _dump_large(value, error)
+
+
+def _dump_large(value: Any, error: Exception) -> bytes:
+    """The same text for values with integers beyond 64 bits, which orjson refuses; they are rare, so slow is fine."""
+    try:
+        text = json.dumps(
+            value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True
+        )
+        return text.encode()
+    except (TypeError, ValueError, RecursionError):
         raise InvalidRequest.field("request", f"cannot be written as JSON: {error}") from error
 
 

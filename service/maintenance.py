@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import time
 
-import orjson
 import structlog
 
 from index.types import EmbeddingError, TextRefused
@@ -115,7 +114,7 @@ class Maintenance:
             fingerprint = slot.embedder.fingerprint
             try:
                 vector = await slot.pool.embed_one(query, timeout_s=10.0)
-                canonical = key.canonicalize(orjson.loads(request))
+                canonical = key.canonicalize(key.parse(request))
                 partition = partition_of(policy, scope, fingerprint, canonical)
             except TextRefused:
                 pass  # this model cannot read it: found by its exact key alone

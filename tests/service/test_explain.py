@@ -26,6 +26,8 @@ CASES: list[tuple[Any, Any, dict[str, Any], str | None, str | None]] = [
     (chat(NUMBER), chat(WORD), {}, "guard", "$.messages[0].content (character 16)"),
     (chat(ASKED), chat(NEAR, top_p=0.2), {}, "field", "$.top_p"),
     (chat(ASKED), chat(NEAR, temperature=1), {}, "field", "$.temperature"),
+    (chat(ASKED, seed=2**70), chat(ASKED, seed=2**70 + 1), {}, "field", "$.seed"),
+    (chat(ASKED, seed=-(2**70)), chat(NEAR, seed=-(2**70)), {}, None, None),
     (chat(ASKED), chat(NEAR, **{"x-y": 1}), {}, "field", '$["x-y"]'),
     (chat(ASKED), chat("What is it today?"), {}, "eligibility", None),
     (chat(ASKED), chat(NEAR), {"mode": "shadow"}, "shadow", None),

@@ -251,3 +251,20 @@ def test_requests_that_ask_nothing_are_refused(request_: Any) -> None:
 def test_integral_floats_are_integers_at_the_top_level() -> None:
     assert body({"temperature": 0.0}) == body({"temperature": 0}) == body({"temperature": -0.0})
     assert body({"temperature": 0}) != body({"temperature": False}) != body({})
+
+
+@given(st.integers(min_value=2**63), st.integers(min_value=1, max_value=1000), st.booleans())
+def test_integers_keep_all_their_digits(number: int, step: int, is_negative: bool) -> None:
+    sign = -1 if is_negative else 1
+    first, second = (
+        key.canonicalize(key.parse(b'{"seed":%d,"messages":[{"role":"user","content":"x"}]}' % n))
+        for n in (sign * number, sign * (number + step))
+    )
+    assert first.body != second.body
+    assert str(number).encode() in first.body
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"NaN", b"1e999", b'"\xff"', b"[" * 100_000])
+def test_what_is_no_json_is_refused(text: bytes) -> None:
+    with pytest.raises(InvalidRequest):
+        key.parse(text)

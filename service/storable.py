@@ -1,45 +1,45 @@
-"""Which answers may be stored at all: never an empty, failed or cut-off one."""
+"""Which answers may be stored at all, whatever their shape: never an empty, failed or cut-off one."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from service.errors import NotStorable
-
-CUT = frozenset(
-    {"length", "content_filter", "max_tokens", "max_output_tokens", "refusal", "pause_turn"}
+TRUNCATED = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"}
 )
-"""Finish and stop reasons of an answer that was not completed."""
+"""Finish and stop reasons of an answer that ran into a limit of tokens."""
+FILTERED = frozenset({"content_filter"})
+NOT_SAID = frozenset({"refusal", "pause_turn"})
+"""Reasons of an answer that was not given (yet)."""
 
 
-def check(response: Any) -> None:
-    """Raises NotStorable with the reason; any complete JSON value or text passes."""
-    reason = why_not(response)
-    if reason is not None:
-        raise NotStorable(f"response: {reason}")
+def why_not(
+    response: Any, *, allow_truncated: bool = False, allow_filtered: bool = False
+) -> str | None:
+    """The reason against storing an answer, whatever provider's shape it has; None when there is none.
 
-
-def why_not(response: Any) -> str | None:
-    """The reason against storing an answer, whatever provider's shape it has; None when there is none."""
+    Any other complete JSON value or text may be stored.
+    """
     if response is None or (isinstance(response, str) and not response.strip()):
         return "is empty"
     if isinstance(response, dict | list) and not response:
         return "is empty"
     if not isinstance(response, dict):
         return None
-    if response.get("error"):
+    if response.get("error") or response.get("type") == "error":
         return "reports an error"
-    if response.get("type") == "error":
-        return "reports an error"
+    refused = NOT_SAID | (frozenset() if allow_truncated else TRUNCATED)
+    refused |= frozenset() if allow_filtered else FILTERED
+    reasons = _finish_reasons(response)
+    cut = next((reason for reason in reasons if reason in refused), None)
+    if cut is not None:
+        return f"was cut off ({cut})"
     status = response.get("status")
     if response.get("object") == "response" and status != "completed":
-        return f"has status {status!r}, not 'completed'"
-    for reason in _finish_reasons(response):
-        if reason in CUT:
-            return f"was cut off ({reason})"
-    if _is_empty_completion(response):
-        return "is empty"
-    return None
+        is_allowed_cut = status == "incomplete" and bool(reasons)
+        if not is_allowed_cut:
+            return f"has status {status!r}, not 'completed'"
+    return "is empty" if _is_empty_completion(response) else None
 
 
 def has_tool_calls(response: Any) -> bool:
@@ -72,21 +72,30 @@ def _is_empty_completion(response: dict[str, Any]) -> bool:
     if "choices" in response:
         return not any(_has_content(c) for c in _list(response["choices"]))
     if response.get("type") == "message" or response.get("role") == "assistant":
-        content = response.get("content")
-        return not content and not response.get("tool_calls")
+        return not _is_said(response.get("content")) and not response.get("tool_calls")
     return False
 
 
 def _has_content(choice: dict[str, Any]) -> bool:
     message = choice.get("message")
     if not isinstance(message, dict):
-        return bool(choice.get("text"))
+        return _is_said(choice.get("text"))
     return bool(
-        message.get("content")
+        _is_said(message.get("content"))
         or message.get("tool_calls")
         or message.get("function_call")
         or message.get("audio")
     )
+
+
+def _is_said(content: Any) -> bool:
+    """True for text that is not blank, and for parts of which one is no text or not blank."""
+    if isinstance(content, list):
+        return any(
+            part.get("type", "text") != "text" or _is_said(part.get("text"))
+            for part in _list(content)
+        )
+    return bool(content.strip()) if isinstance(content, str) else bool(content)
 
 
 def _list(value: Any) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from service.outcome import Stored
 from service.policy import Policy
 from service.storage import entries, fills, invalidation, lookups
 from service.storage.database import Transaction
+from service.wire import storing
 
 MAX_TTL_S = 315_360_000.0
 MAX_TAGS = 64
@@ -64,11 +65,16 @@ async def store(cache: Cache, caller: Caller, put: Put) -> Stored:
         answer = orjson.loads(put.response)
     except orjson.JSONDecodeError as error:
         raise InvalidRequest.field("response", f"is not JSON that can be kept: {error}") from error
-    if not put.is_checked:
-        storable.check(answer)
     now = cache.clock_ms()
     fill, policy = await _fill(cache, caller, put, now)
     config = policy.config
+    if not put.is_checked:
+        storing.check(
+            answer,
+            allow_truncated=config.store_truncated,
+            allow_filtered=config.store_filtered,
+            allow_tool_calls=config.reuse_tool_calls,
+        )
     if config.mode == "off" or _is_somebodys(policy, fill.payload):
         return Stored(None, replaced=False)
     if len(put.response) > config.limits.max_response_bytes:

@@ -6,6 +6,8 @@ import pytest
 
 from service import storable
 from service.errors import NotStorable
+from service.wire import storing
+from service.wire.registry import recognise
 
 
 def choice(message: Any, reason: str = "stop") -> dict[str, Any]:
@@ -13,7 +15,10 @@ def choice(message: Any, reason: str = "stop") -> dict[str, Any]:
 
 
 SAID = {"role": "assistant", "content": "Hello"}
-CALLS = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": {}}]}
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+CALLS = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+
+REFUSED = {"type": "message", "content": [{"type": "refusal", "refusal": "no"}]}
 
 
 @pytest.mark.parametrize(
@@ -29,11 +34,15 @@ CALLS = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "funct
         {"type": "message", "content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"},
         {"object": "response", "status": "completed", "output": [{"type": "message"}]},
         {"error": None, "text": "x"},
+        {"choices": [{"text": "legacy", "finish_reason": "stop"}]},
+        {"choices": [{"message": SAID}, {"message": SAID}]},
+        choice(SAID, "eos"),
+        choice({"role": "assistant", "content": [{"type": "text", "text": "x"}]}),
     ],
     ids=repr,
 )
 def test_complete_answers_pass(answer: Any) -> None:
-    storable.check(answer)
+    storing.check(answer)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +55,13 @@ def test_complete_answers_pass(answer: Any) -> None:
         ([], "empty"),
         (choice({"role": "assistant", "content": ""}), "empty"),
         ({"choices": []}, "empty"),
+        (choice({"role": "assistant", "content": " \n"}), "empty"),
+        ({"choices": [{"text": " ", "finish_reason": "stop"}]}, "empty"),
+        ({"type": "message", "content": [{"type": "text", "text": ""}]}, "empty"),
+        (choice({"role": "assistant", "content": None, "refusal": "I won't"}), "empty"),
+        (choice(SAID | {"refusal": "I won't"}), "refusal"),
+        (choice({"tool_calls": [{"function": {"name": "f", "arguments": '{"a"'}}]}), "no JSON"),
+        ({"object": "response", "status": "completed", "output": [REFUSED]}, "refusal"),
         ({"role": "assistant", "content": []}, "empty"),
         ({"error": {"message": "x"}}, "error"),
         ({"type": "error"}, "error"),
@@ -60,7 +76,7 @@ def test_complete_answers_pass(answer: Any) -> None:
 )
 def test_empty_failed_and_cut_answers_are_refused_with_their_reason(answer: Any, word: str) -> None:
     with pytest.raises(NotStorable, match=word):
-        storable.check(answer)
+        storing.check(answer)
 
 
 @pytest.mark.parametrize(
@@ -77,3 +93,50 @@ def test_empty_failed_and_cut_answers_are_refused_with_their_reason(answer: Any,
 )
 def test_tool_calls_are_seen_in_every_providers_shape(answer: Any, calls: bool) -> None:
     assert calls == storable.has_tool_calls(answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "permission"),
+    [
+        (choice(SAID, "length"), "allow_truncated"),
+        (
+            {
+                "type": "message",
+                "content": [{"type": "text", "text": "x"}],
+                "stop_reason": "max_tokens",
+            },
+            "allow_truncated",
+        ),
+        (
+            {
+                "object": "response",
+                "status": "incomplete",
+                "incomplete_details": {"reason": "max_output_tokens"},
+                "output": [{"type": "message", "content": [{"type": "output_text", "text": "x"}]}],
+            },
+            "allow_truncated",
+        ),
+        (choice(SAID, "content_filter"), "allow_filtered"),
+    ],
+    ids=repr,
+)
+def test_line_may_allow_what_is_cut_off(answer: Any, permission: str) -> None:
+    """The permission of that kind and no other; the proxy's rule for the same answer agrees."""
+    other = ({"allow_truncated", "allow_filtered"} - {permission}).pop()
+    api = recognise(answer)
+    assert api is not None
+    for given, passes in (({permission: True}, True), ({other: True}, False), ({}, False)):
+        assert (api.storable(answer, **given) is None) is passes
+        if passes:
+            storing.check(answer, **given)
+        else:
+            with pytest.raises(NotStorable):
+                storing.check(answer, **given)
+
+
+def test_line_that_does_not_reuse_tool_calls_takes_none() -> None:
+    """In a provider's shape and in any other."""
+    for answer in (choice(CALLS, "tool_calls"), {"tool_calls": [CALL]}):
+        storing.check(answer)
+        with pytest.raises(NotStorable, match="tools"):
+            storing.check(answer, allow_tool_calls=False)

@@ -9,6 +9,7 @@ import uvicorn
 
 from service.app import create_app
 from service.errors import SurehitError, Unavailable
+from service.http_protocol import Protocol
 from service.logs import configure
 from service.settings import Settings
 from service.storage import migrate, tenants
@@ -53,6 +54,7 @@ def uvicorn_options(settings: Settings) -> dict[str, Any]:
         address = {"uds": settings.uds}
     return {
         **address,
+        "http": Protocol,
         "access_log": settings.access_log,
         "log_level": "warning",
         "timeout_keep_alive": 75,

@@ -167,7 +167,7 @@ async def test_without_a_database_records_are_dropped_and_counted(
         assert await rows(client, Lookup.id) == []
         counted = await rows(client, Counter.count, where=Counter.outcome == "hit")
         assert counted == [(1,)]
-        assert "surehit_journal_dropped 1.0" in (await client.call("GET", "/metrics")).text
+        assert "surehit_journal_dropped_total 1.0" in (await client.call("GET", "/metrics")).text
 
 
 async def test_a_full_buffer_drops_the_newest_and_says_so(

@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from service.metrics import MAX_SERIES, Metrics
 from tests.harness import running
+from tests.service.proxy.rig import rigged
 from tests.service.ways import problem
 
 _ORDER = ("tenant", "line", "tier", "outcome", "reason", "kind")
@@ -47,7 +48,7 @@ async def test_a_tenant_sees_its_own_series_alone(database_url: str, tmp_path: P
         ).text
         lookups = series(whole, "surehit_lookups_total")
         assert {labels[0] for labels in lookups} == {"tenant-one", "tenant-two"}
-        assert "surehit_build_info" in whole
+        assert "surehit_build_info{version=" in whole
         assert series(whole, "surehit_request_duration_seconds_count")[("exact_hit",)] == 1.0
         for bad in (None, {"authorization": "Bearer wrong"}):
             problem(await client.call("GET", "/metrics", headers=bad), 401)
@@ -93,3 +94,26 @@ def test_series_are_bounded() -> None:
     assert len(metrics.outcomes) == MAX_SERIES + 1
     assert sum(metrics.outcomes.values()) == MAX_SERIES + 50
     assert metrics.outcomes["t", "other", "none", "miss", "mode"] == 50
+
+
+def test_names_follow_prometheus(sqlite_url: str, tmp_path: Path) -> None:
+    """Counters end in `_total`, times in `_seconds`, sizes in `_bytes`; no gauge pretends to be a counter, and no
+    series says when another one was created (https://prometheus.io/docs/practices/naming/).
+    """
+    with rigged(sqlite_url, tmp_path) as rig:
+        rig.chat("Count me")
+        text = rig.http.get(f"{rig.base}/metrics").text
+    families = {f.name: f for f in text_string_to_metric_families(text)}
+    assert {"surehit_lookups", "surehit_proxy_requests", "surehit_journal_dropped"} <= set(families)
+    for name, family in families.items():
+        samples = {sample.name for sample in family.samples}
+        assert name.startswith("surehit_"), name
+        assert family.documentation, name
+        assert not any(sample.endswith("_created") for sample in samples), name
+        if family.type == "counter":
+            assert samples <= {f"{name}_total"}, name
+        elif family.type == "histogram":
+            assert name.endswith(("_seconds", "_bytes")), name
+        else:
+            assert family.type == "gauge", name
+            assert not name.endswith(("_total", "_count", "_sum")), name

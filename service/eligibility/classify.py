@@ -12,13 +12,13 @@ from functools import lru_cache
 
 import regex
 
-from service.eligibility.rules import ASKS_ABOUT, HOW_TO, PATTERNS, TIMELESS, WHY
+from service.eligibility import chinese, english
 
 RULES: dict[str, str] = {
-    "volatile": "The answer passes with time: today, latest, weather, prices, 现在, 最新.",
     "personal": "The answer depends on the asker's own data: my balance, where is my order, 我的余额.",
     "acting": "The request acts on something: cancel my order, set an alarm, 帮我取消订单.",
     "creative": "The request wants a fresh invention: write a poem, surprise me, 讲个笑话.",
+    "volatile": "The answer passes with time: today, latest, weather, prices, 现在, 最新.",
 }
 """Every rule that can be switched, with a sentence on what it holds back, in the order asked."""
 ALL = frozenset(RULES)
@@ -28,6 +28,21 @@ MATCH_TIMEOUT_S = 0.005
 """An added pattern that runs longer than this counts as a match: better a miss than a slow lookup."""
 _END_CHARS = 300
 """Of a longer text only both ends are looked at: the request stands there, the middle is material."""
+
+
+_CHINESE = regex.compile(r"[\u4e00-\u9fff]")
+_ENGLISH = {
+    "volatile": english.volatile,
+    "personal": english.personal,
+    "acting": english.acting,
+    "creative": english.creative,
+}
+_IN_CHINESE = {
+    "volatile": chinese.volatile,
+    "personal": chinese.personal,
+    "acting": chinese.acting,
+    "creative": chinese.creative,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +67,18 @@ def classify(
     if not text.strip():
         return Ineligible("blank", "the text is empty")
     ends = _ends(text)
-    how_to = HOW_TO.search(ends) is not None
+    at = english.read(ends)
+    is_chinese = _CHINESE.search(ends) is not None
     for reason in RULES:
         if reason not in enabled:
             continue
-        seen = _seen(reason, ends, how_to=how_to)
+        seen = _ENGLISH[reason](at)
+        if seen is None and is_chinese:
+            seen = _IN_CHINESE[reason](ends)
         if seen is None and extra and reason in extra:
             seen = _extra_seen(tuple(extra[reason]), ends)
         if seen is not None:
-            return Ineligible(reason, seen)
+            return Ineligible(reason, seen.strip(" ,.:")[:80])
     return None
 
 
@@ -96,19 +114,6 @@ def _ends(text: str) -> str:
     if len(flat) > 2 * _END_CHARS:
         flat = f"{flat[:_END_CHARS]} … {flat[-_END_CHARS:]}"
     return flat
-
-
-def _seen(reason: str, text: str, *, how_to: bool) -> str | None:
-    """The words by which a rule holds the text back."""
-    if reason == "acting" and (how_to or ASKS_ABOUT.search(text)):
-        return None
-    if reason == "personal" and (how_to or WHY.search(text)):
-        return None
-    for pattern in PATTERNS[reason]:
-        found = pattern.search(text)
-        if found and not (reason == "volatile" and TIMELESS.search(text)):
-            return found.group().strip(" ,.:")[:80]
-    return None
 
 
 @lru_cache(1024)

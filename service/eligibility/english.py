@@ -1,0 +1,436 @@
+"""Reads an English request: opening, frame (question, value asked for, order, statement), and what it is about."""
+
+import re
+from dataclasses import dataclass
+
+from service.eligibility import words
+
+_CLASSES = {
+    name.lower(): getattr(words, name)
+    for name in (
+        "OWN",
+        "HELD",
+        "ASKERS",
+        "GENERIC",
+        "REVEAL",
+        "DEVICE",
+        "ORDERED",
+        "DEEDS",
+        "TIME",
+        "MODERN_CODE",
+        "WISHED",
+        "ACCOUNT",
+    )
+}
+
+
+def _compile(pattern: str) -> "re.Pattern[str]":
+    for name, inside in _CLASSES.items():
+        pattern = pattern.replace(f"<{name}>", inside)
+    return re.compile(pattern)
+
+
+def _rules(block: str) -> tuple["re.Pattern[str]", ...]:
+    """One pattern a line."""
+    return tuple(_compile(line.strip()) for line in block.strip().splitlines())
+
+
+_OPENING = _compile(words.OPENING)
+_ASKED = _compile(
+    r"(?:(?:do|did|would) you (?:happen to )?(?:know|remember|recall|have)(?: if| whether)?|any idea|i don't (?:know|remember)|<reveal>)\b"
+    r"(?: me| us)?(?: please| again| quickly)?(?: about| of| on| for| with| in| out| through| over)?(?: if| whether)?(?: please)?[\W_]*"
+)
+_WISHED = _compile(words.WISHED)
+HOW_TO = _compile(
+    r"\bhow (?:do|does|can|could|should|would|will|might|to|about)\b(?! (?:much|many|long|old|far|i (?:look|compare|rank|stand)|my|the)\b)"
+    r"|\bhow (?:i|we|you|one|someone) (?:can|could|should|would|do|go)\b"
+    r"|\b(?:what|which)(?:'s| is| are| would be)? (?:the |a )?(?:best |easiest |quickest |right |proper )?(?:way|steps?|process|procedure|method|protocol)s?\b"
+    r"|\b(?:instructions?|guide|tutorial|steps|directions|way|ways|process|procedure) (?:for|on|to|of|in)\b"
+    r"|\bwhere (?:can|do|could|should|would) (?:i|we|you|one)\b|\bis (?:it|there) (?:possible|a way|any way)\b"
+)
+WHY = re.compile(r"\b(?:why|how come|reason)\b")
+_MAY_I = re.compile(
+    r"\b(?:can|could|may|should|must|shall|would|will) (?:i|we|one|they|he|she|it|anyone)\b|\b(?:can|could|may|should|must|would) my\b|\b(?:am i|are we) (?:able|allowed|permitted|required|supposed|going)\b"
+    r"|\bdo (?:i|we) (?:have to|need|get charged|pay)\b(?! (?:my|the|that|on)\b)|\b(?:if|when|after|before|once|unless|until) (?:i|my|we|you)\b(?! (?:have|had|got) (?:any|enough|a|an)\b)"
+)
+"""Asks about the rules, for whoever asks."""
+
+VALUE_QUESTION = _compile(
+    r"(?:(?:what|which|who|whose|when|where|whats|whens|wheres|whos|what're|how (?:much|many|long|old|far|full|low|high|is|are|was|were|'s|am|often|bad|good|big|large|recently|soon|about|does|did|do|has|have))(?:'s|'re|'ve)?|hows|how's)\b"
+)
+_YES_NO = re.compile(
+    r"(?:is|are|was|were|am|has|have|had|did|do|does|anything|any|got|isn't|aren't|didn't)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the rules look at: the text in lower case, its part after the opening, and its frame."""
+
+    text: str
+    core: str
+    inner: str
+    """The core behind «tell me», «can you check»; equal to the core where nothing of the kind is there."""
+    asked: bool
+    wished: bool
+    how_to: bool
+    why: bool
+
+
+def read(text: str) -> Reading:
+    """Find opening and frame. `text` is flat and of bounded length."""
+    low = text.lower()
+    opened = _OPENING.match(low)
+    core = low[opened.end() :] if opened else low
+    found = _ASKED.match(core)
+    return Reading(
+        low,
+        core,
+        core[found.end() :] if found else core,
+        found is not None,
+        _WISHED.search(low, 0, len(low) - len(core)) is not None,
+        HOW_TO.search(low) is not None,
+        WHY.search(low) is not None,
+    )
+
+
+# ---------------------------------------------------------------- personal
+
+_SOFTWARE = re.compile(
+    r"\b(?:gmail|outlook|google (?:calendar|docs|sheets|apps?|drive)|yahoo|excel|facebook|ubuntu|linux|windows|android|ios|wordpress|trello|evernote|thunderbird|exchange server|python|java|php|sql\w*|api|smtp|imap)\b"
+)
+_HOUSEHOLD = _rules(
+    r"""
+    \b(?:when|what day|what date|how much|how long|date|by when|time)\b.{0,40}\b(?:pay|due|owe|spend|cost)\b.{0,25}\b(?:bills?|rent|mortgage|loan|(?:my|the) (?:\w+ )?(?:card|internet|water|electric\w*|phone|mastercard|visa|cable))\b(?! (?:fee|payment fee)\b)
+    \b(?:bill|rent|mortgage|credit card|mastercard|visa|car payment)s?\b.{0,25}\b(?:due|be paid)\b|\b(?:how much (?:is|are|was)|what(?:'s| is| are)|amount of|cost of)\b.{0,15}\b(?:my|the) (?:\w+ ){0,3}(?:bills?|rent)\b
+    \b(?:when|how long|how soon|which month|what month|what (?:day|date)|month|date)\b.{0,45}\b(?:my|the|i|card'?s?)\b.{0,30}\b(?:expires?|expiry|expiration|valid(?:ity)?|paychecks?|pay ?day|next check|get paid|paid|be due|due)\b|\bmy (?:\w+ ){0,4}(?:card|license|passport|membership|subscription|contract)(?: will| is going to)? expires?\b(?=.{0,12}$)
+    \b(?:next|last) (?:paychecks?|pay ?checks?|check|payday)\b|\b(?:expiration|expiry|due) (?:date|month|year)\b.{0,30}\b(?:my|the|on|for)\b
+    \b(?:is there|there's|have|got|enough|sufficient|any|much|left|afford)\b.{0,40}\b(?:in|from|on|between) (?:my|the|all|our) (?:[\w&'.-]+ ){0,5}(?:accounts?|savings|checking|wallet|bank)\b
+    \b(?:enough|much|amount of|low on|left|remaining|sufficient|any|needing)\b.{0,25}\b(?:fuel|gas|gasoline|petrol)\b(?! (?:prices?|bill|law|station|mileage)\b)|\b(?:fuel|gas|gasoline)\b.{0,15}\b(?:do i have|i have|left|level|tank|gauge|low|remaining|go(?:es)?)\b|\b(?:what|which|kind of|type of|sort of|certain|any|regular|premium)\b.{0,12}\b(?:gas|fuel|unleaded|gasoline|octane|diesel)\b.{0,25}\b(?:should|need\w*|use|take|put|get|require\w*|best|buy|fill)\b|\b(?:take|need|use|put)\b.{0,15}\b(?:unleaded|premium|diesel|regular gas)\b
+    \b(?:do|when|should|would|need|time|how soon|how long)\b.{0,45}\b(?:tires?|tyres?)\b|\b(?:tires?|tyres?)\b.{0,30}\b(?:need|due|changed|replaced|when|low)\b|\bair in (?:my|the) (?:tires?|tyres?)\b
+    \b(?:need|want|like|help|could|can|please|trying|have|wish|status|check\w*|know|get|advise|locate)\b.{0,60}\b(?:(?:my|the|of my|in my) (?:[\w-]+ ){0,3}(?:balance|payment status|account status)|policy (?:number|#|no\b|id))(?! (?:not|has|did|was)\b)|\bstatus of (?:my|the|our) (?:\w+ ){0,2}(?:order|request|payment|claim|application|bill|delivery|package|case|ticket|account|vacation|pto|leave)\b|\b(?:pto|vacation|leave|time off|days? off|holiday) (?:days? )?(?:request|approv\w+|status|accepted)\b|\bpayment (?:i sent|i made)\b.{0,10}\bwent through\b
+    \b(?:what(?:'s| is)|need|know|tell me|check|give me|get|how (?:high|good|is|low))\b.{0,40}\b(?:apr|credit limit|limit|interest(?: rate)?)\b.{0,20}\b(?:on|for|of|with|at) (?:my|the|this) (?:[\w&'.-]+ ){0,4}(?:card|account|visa|mastercard|amex|loan|savings|mortgage|checking)\b
+    \bhealth (?:plan|benefits|insurance|coverage)\b.{0,20}$|\b(?:insurance|health) (?:plan|coverage|benefits) (?:do )?i(?:'m| am)? (?:have|enrolled|on|in)\b
+    \b(?:transactions?|purchases?|spending)\b.{0,20}\b(?:on|at|from|in|for|of|last|my|history)\b(?<=.)
+    """
+)
+"""Bills, tanks, tyres, cards: a household's own values, also asked for with «should» and «will»."""
+
+
+_OWN_VALUE = _compile(r"(?:\S+ ){0,9}?(?:my|our|mine)\b(?! (?:nearest|closest|area)\b)")
+_OWN_HELD = _compile(r"\b<own> (?:[\w'&.-]+ ){0,4}?<held>\b")
+_GENERIC = _compile(r"\b<generic>\b")
+_ASKERS = _compile(r"(?<!\ba )(?<!\ban )\b<askers>\b")
+_DEFINITION = re.compile(
+    r"what(?:'s| is| are|s)? (?:a|an|\w+ \w+ mean)\b|\bmeans?\b|\bdefin|\bwork\b|\bgood\b|\bpolicy\b(?! num)|\baverage\b|\bcalculated\b|\bnormal\b|\bideal\b|\bbest\b"
+)
+_I_STATE = _rules(
+    r"""
+    \b(?:did|have|had|was|were) (?:i|we)\b(?! (?:been charged|charged|get charged|to)\b)
+    \b(?:do|does) (?:i|we) (?:still |currently |already |also |really |even |actually )?(?:have(?! to\b)|own|owe|make|earn|get paid|get off|spend|got|weigh|look|stand|know|like|last|next|finally|use)\b
+    \bam i\b(?! (?:able|allowed|permitted|required|supposed|going to be charged|being|charged|not able|unable|not being|getting|still being|seeing|talking|speaking|chatting|your|a robot|the only)\b)
+    \b(?:i|we)(?:'ve| have| am|'m)? (?:still |currently |already |last |recently |just )?(?:owe|owed|earn|earned|make|made|spent|spend|got paid|get paid|scheduled|have left|got left|left|used up|have (?:scheduled|planned|saved|due|on)|bought|purchased)\b
+    \b(?:when|what|which|that|of \w+|time|day) (?:\w+ ){0,2}?i (?:last|have(?! to\b| an? (?:problem|issue|question))|had|get paid|got paid|received?|am enrolled|'m enrolled|am a member|'m a member|need to (?:pay|remember)|have to pay|want to remember|wanted to|was (?:to|supposed)|replaced|changed)\b
+    \bwhere (?:i am|am i|we are|are we)\b|\bwho (?:i am|am i)\b
+    """
+)
+_STATES = (
+    r"(?:active|due|approved|accepted|denied|processed|valid|expir\w+|ready|shipped|delivered|arrived|here|scheduled|confirmed|low|okay|ok|good|up|enough|on|in|left|full|"
+    r"empty|free|busy|set|current|overdue|paid|reviewed|granted|late|finished|gone through|go through|back|need|safe to drive|worn|flat|fine|inflated|posted|come)"
+)
+_MY_STATE = _compile(
+    rf"(?:is|are|was|were|has|have|did|does|do)(?:n't)? (?:[\w'-]+ ){{0,3}}?my (?:[\w'-]+ ){{0,4}}?{_STATES}\b"
+)
+_NUMBERED = _compile(
+    r"\b(?:account|order|ticket|case|claim|invoice|booking|policy|tracking|reservation)(?: number| no\.?| id)?\s*[:#]?\s*[a-z]*\d{3,}"
+)
+_SELF = _rules(
+    r"""
+    \b(?:what|do you|you|say|know|remember|tell me|recall|my) (?:\w+ ){0,4}?(?:my|me) (?:(?:first|last|full|real|user|current|given) )?(?:name|nickname)\b(?! is\b)|\bname\b.{0,25}\b(?:for|call|to|of) me\b|\bhow is my name\b|\bwhat do you call me\b|\bcalling me\b|\bwho (?:do you think )?i am\b
+    \b(?:what|which|name of|know|tell me|who)\b.{0,20}\b(?:this|current|that) (?:song|track|tune|music|album|artist)\b|\b(?:what|which) (?:song|track|tune|music)\b|\b(?:song|track|music|tune) (?:is|that's|that is|i'm|currently|now|playing|on right)\b|\bwho(?:'s| is)? (?:sings?|singing|plays?|playing|sang|made) (?:this|that|it)\b
+    \b(?:find|locate|where|lost|misplaced|track|missing|whereabouts|location of)\b.{0,30}\b(?:my|the) (?:\w+ )?(?:phone|cell|cellphone|iphone|keys|device|wallet|luggage|bags?|suitcase|package|order)\b
+    \b(?:my|our|present|current|exact) (?:\w+ )?(?:location|whereabouts|coordinates|position)\b|\bwhere (?:am i|i am|are we|we are|i'm)\b
+    """
+)
+_THE_CAR = _compile(
+    r"\b(?:my|the|this|our) (?:\w+ )?(?:car|vehicle|tires?|tyres?|truck|tank|engine|jeep|honda|ford|toyota|bmw|suv)'?s?\b"
+)
+_CAR_STATE = re.compile(
+    r"\b(?:pressure|fuel|gas|gasoline|unleaded|diesel|octane|tank|mileage|maintenance|serviced?|oil|inspect\w+|worn|air|tires?|tyres?|replace\w*|rotat\w+|shop|tuned?|check-?up|brakes|fill)\b"
+)
+_ITEMS = _rules(
+    r"""
+    \b(?:is|are|was) (?:there )?(?:any|anything|something|a|an|\w+)(?: \w+){0,4} (?:on|in|for) (?:the|my) (?:\w+ )?(?:list|calendar|schedule|agenda|inbox|cart)\b
+    \b(?:what|whats|what's|which|how many|any|anything|read|show|give|list|tell|check|open|find|see|do i|is|are)\b.{0,45}\b(?:on|in|from|of) (?:the|my|this|that) (?:\w+ ){0,2}(?:list|lists|calendar|schedule|agenda|inbox|to-?do|cart)\b
+    \b(?:any|new|unread|recent|latest|last|my|the|check|read|open|got|received?|sent|today's)(?: \w+){0,2} (?:e-?mails?|mail|messages|inbox)\b(?! (?:address|account|server|template|list|in sql|client)\b)|\bemails? (?:from|about|regarding|received|in|today|have|did)\b|\bemailed me\b
+    \b(?:have|has|did) (?:any|anyone|someone|anybody|[a-z]+) (?:e?mail|email|send|sent|write|text|message|call|reply|replied|respond|contact)\w*(?: to)? (?:me|us)\b
+    \b(?:phone|mobile|cell|contact|home|office|telephone)? ?(?:number|address|contact details?|contact info\w*|email|e-mail|birthday) (?:for|of|is) (?:my |the )?(?:mom|mum|dad|mother|father|brother|sister|wife|husband|friend|boss|uncle|aunt|[a-z]+ from my|[a-z]+ in my)\b|\bmy (?:mom|mum|dad|mother|father|brother|sister|wife|husband|friend|boss|uncle|aunt|son|daughter)'?s? (?:\w+ )?(?:number|address|email|birthday|phone)\b
+    \b(?:upcoming|next|scheduled|remaining|pending|planned|first|last|any|my|what|which|all|these|those|today's|tomorrow's|set)(?: \w+)? (?:alarms?|reminders?|meetings?|appointments?|schedules?)\b(?! (?:rooms?|clocks?|software|apps?)\b)
+    \b(?:is|are|do|does|did|have|has|what time|when|when's|what|who|where|how long|how many)\b(?: \w+){0,4} (?:the |an? |any |my )?(?:alarms?|reminders?|meetings?|appointments?)\b(?! (?:rooms?|clocks?|software|apps?)\b)
+    \b(?:on|in) (?:the|my) (?:calendar|agenda|schedule)\b
+    """
+)
+
+
+def personal(at: Reading) -> str | None:
+    """The words by which the answer would hold a value of the asker's own, or None."""
+    if at.how_to or at.why:
+        return None
+    numbered = _NUMBERED.search(at.text)
+    if numbered:
+        return numbered.group()
+    for pattern in _SELF:
+        found = pattern.search(at.text)
+        if found:
+            return found.group()
+    is_value = VALUE_QUESTION.match(at.inner) is not None
+    is_question = is_value or at.asked or _YES_NO.match(at.inner) is not None
+    if _SOFTWARE.search(at.text) and " my " not in at.text:
+        return None
+    if not _GENERIC.search(at.text) and not _DEFINITION.search(at.text):
+        for pattern in _HOUSEHOLD[:-1] if not at.asked else _HOUSEHOLD:
+            found = pattern.search(at.text)
+            if found:
+                return found.group()
+    is_rule = _MAY_I.search(at.text) is not None
+    if is_question and not is_rule:
+        found = _about_own(at, is_value=is_value)
+        if found:
+            return found
+    if not is_rule:
+        return _somebodys_item(at, is_question=is_question)
+    return None
+
+
+def _about_own(at: Reading, *, is_value: bool) -> str | None:
+    for pattern in _I_STATE:
+        found = pattern.search(at.inner)
+        if found:
+            return found.group()
+    generic = _GENERIC.search(at.text) is not None
+    own = _OWN_VALUE.match(at.inner)
+    if own and (is_value or at.asked) and not generic:
+        return own.group()
+    held = _OWN_HELD.search(at.inner) if is_value or at.asked else None
+    if held and not generic:
+        return held.group()
+    state = _MY_STATE.match(at.inner)
+    return state.group() if state and not generic else None
+
+
+def _somebodys_item(at: Reading, *, is_question: bool) -> str | None:
+    if _DEFINITION.search(at.text):
+        return None
+    car = _THE_CAR.search(at.text)
+    if car and is_question and _CAR_STATE.search(at.text):
+        return car.group()
+    for pattern in _ITEMS:
+        found = pattern.search(at.text) if is_question else None
+        if found:
+            return found.group()
+    askers = _ASKERS.search(at.inner) if is_question else _ASKERS.match(at.inner)
+    if askers and not _GENERIC.search(at.text):
+        return askers.group()
+    if not is_question and at.inner.count(" ") < 6:
+        held = _OWN_HELD.match(at.inner)
+        return held.group() if held else None
+    return None
+
+
+# ---------------------------------------------------------------- acting
+
+_ASKS_ABOUT = re.compile(
+    r"(?:what|what's|why|when|where|who|which|is|are|does|was|were|did|how|do (?:i|we|you|they)|(?:can|could|may|should|must|shall|will|would) (?:i|we|one|they|he|she|it|my)|am i|has|have)\b"
+)
+_CODE = _compile(r".{0,60}?(?:[`(={};]|\b<modern_code>\b)")
+_HOME = _compile(
+    r".*\b(?:my|our) (?:\w+ ){0,4}?<device>\b|.*\b(?:to-?do|shopping|grocery) list\b|.*\b(?:calendar|playlist)\b"
+)
+_NO_CODE = _rules(
+    r"""
+    (?:please )?(?:book|reserve|get|make|arrange|need|find|schedule|set|want|reverse)(?: me| us)?(?: an?| the| some| another| my)? (?:\w+ ){0,3}?(?:table|spot|seats?|room|suite|hotel|car|flights?|reservations?|uber|taxi|cab|lyft|ride|appointment|rental|bookings?)\b(?!.{0,20}\b(?:row|column|sql|query)\b).*(?:\b(?:for|at|in|on|to|from|near|under|with|by|please)\b|$)
+    (?:reserve|book|order|rent|tweet|retweet|mute|unmute|snooze|dim|brighten|pause|resume|unpause|skip|replay|vacuum|reschedule|wake|remind|hush)\b(?! by\b| of\b)
+    (?:play|loop|shuffle|repeat)\b(?! (?:a role|the role|an important))
+    (?:call|phone|ring|dial)(?: up)? (?!a\b|an\b|it\b|of\b|for\b|for\b|stored|function|method|python|java\w*|c\b|c\+|r\b|to\b|stack|center|from|by|web|rest|api|another|multiple|the (?:function|method|same|super|parent))\w+
+    (?:text|message) (?!to\b|mining|files?\b|fields?\b|box|editor|from\b|in\b|class\w*|data|messages?\b|queue|between|with|wrap|align|search|broker)\w+
+    (?:send|give|shoot|drop|write|compose|forward|read and reply|reply|email)\b.{0,30}\b(?:an? )?(?:text|e-?mails?|messages?|call|note|reply|ring)\b(?!.{0,30}\b(?:using|via|in|from) (?:sql|python|java|php|c#)\b)
+    (?:turn|switch|shut|power|crank|bring|tone|cut|kill)\b.{0,40}\b(?:on|off|up|down|out|lights?|power)\b
+    (?:slow down|speed up|louder|quieter|softer|brighter|darker|more light|volume|lights?|be (?:quiet|silent)|shut up|abort|undo|never ?mind|forget it|go (?:back|silent|forward|past|on|to sleep)|go (?:in)?to (?:the )?(?:next|upcoming|whisper|channel|\w+ mode)|enter \w+ mode|refrain|move on\w*|fast forward|off the)\b
+    (?:stop|cancel|exit|quit|end|abort|halt|next|skip|pause|leave)\b(?: (?:it|that|this|now|please|talking|everything|all|action|request|what|the|my|your|speaking|whispering|playing|making|doing|current|whisper|after)\b.*|\W*)$
+    (?:speak|talk|respond|answer|reply|converse|communicate)\b.{0,30}\b(?:in|to me|with|slow\w*|fast\w*|quick\w*|loud\w*|\w+er)\b|(?:speak|talk|whisper)\b
+    (?:add|put|include|place|stick|throw|insert|move|save|log|mark|note|enter|append|attach|set)\b.{1,80}\b(?:to|in|on|onto|into|down|off|for|as)\b.{2,}
+    (?:rate|give|award)\b.{1,90}\b(?:stars?|points?|out of|of 6|/ ?\d|rating|\d+)\b|rate \S+
+    (?:sync|unsync|pair|unpair|connect|disconnect|link)(?: (?:to|with|from|my|me|the|your|phone|up|device)\b)
+    (?:listen|hear|tune|commence|start|begin|resume|run|launch|use|enable|activate|try|open|reopen|make|brew|fix|prepare|clean|sweep|mop|hoover|create|new|generate|build)\b.{0,40}\b(?:music|songs?|radio|playlists?|mode|podcasts?|audio\w*|book|station|fm|game|chess|coffee|espresso|latte|lights?|room|floor|house|carpet|vacuum|robot|lists?|alarm|timer|socket|plug|uber|netflix|spotify|appointment|meeting|event|reminder|remainder|accent|voice|call|louder|brighter|complaint|transfer|transaction from|reservation)\b
+    (?:transfer|send|wire|move|moving|put|switch|pay|shift|deposit|withdraw|complete)\b.{0,60}?(?:[$£€]\s?\d|\b\d+|\bdollars?|\bbucks|\bmoney|\bfunds|\$s).{0,60}\b(?:from|to|between|into|on|out)\b
+    (?:erase|delete|remove|cancel|clear|take|get rid of|drop|cross|scratch|check off|eliminate)\b.{0,50}\b(?:alarms?|events?|appointments?|meetings?|reminders?|lists?|calendar|schedule|reservations?|bookings?|to-?do|playlist|vacation|that|this|it|birthday|off|flight|trip|dinner|order)\b
+    (?:remind|notify|alert|tell|let|inform)(?: (?:me|us|him|her|them|everyone|my \w+|mom|mum|dad|[a-z]+)) (?:to|that|know that|of|at|on|i'?m?\b)(?!f)
+    (?:increase|decrease|raise|lower|reduce|adjust|boost|change|alter|modify|switch|swap|turn|set|make|use|color|maximi[sz]e|minimi[sz]e|dim)\b.{0,40}\b(?:volume|sound|lights?|lighting|lamps?|brightness|speakers?|speed|accent|voice|language|name|colou?rs?|music|settings?|temperature|thermostat|louder|quieter|english|spanish|french|german|chinese|japanese|italian|russian|faster|slower|audio|intensity|mode|alarm|timer|meeting|appointment|event)\b
+    """
+)
+_AT_ASSISTANT = _rules(
+    r"""
+    \byour (?:\w+ )?(?:name|voice|accent|language|speech|speed|volume|responses?|settings?|talking|rate of speech|tone)\b.{0,30}\b(?:to|in|be|is|into|slower|faster|different|made|down|up|it|from|please)\b|\b(?:change|rename|alter|make|switch|update|set|modify|adjust|speed up|slow down|use|turn)\b.{0,20}\b(?:your|you|the ai'?s?|device)\b.{0,12}\b(?:name|voice|accent|language|speech|speed|volume|setting|rate|talking|talk)?\b
+    \b(?:call|calling|name|naming|refer to|referring to|address|rename|nickname) (?:you|me|yourself)\b|^(?:my|your) (?:new )?name (?:is|will|should|shall)\b|\bwill be your name\b|^(?:i'm|i am) (?:called|named|leaving|home|going to (?:bed|sleep|call))\b|\bgo by\b|\bto be called\b
+    \b(?:speak|talk|respond|answer|language|responses?|speaking|talking)\b.{0,25}\b(?:english|spanish|french|german|chinese|japanese|italian|russian|korean|arabic|slower|faster|slowly|quickly|quieter|louder|quicker)\b
+    \bneeds? to be (?:reminded|texted|called|woken|up)\b|\bi need to (?:be )?up by\b|\bwake me\b|\bremind (?:me|it|us)\b(?! (?:what|why|how|who|where|when|which|of (?:the|how|what)|again)\b)
+    ^(?:(?:can|could|may|might|is it possible for) (?:i|we|me|us)(?: please| to)*|i(?:'m| am) (?:looking (?:for|to)|in need of|going to need)) (?:get |have |make |book |rent |reserve |hire |order |schedule |set up |rename |change |stop |skip |move |turn |play |hear |listen )(?:\S+ ){0,5}?(?:reservations?|table|hotel|room|flight|car|taxi|uber|cab|ride|rental|jeep|suv|song|track|music|lights?|name|volume|appointment|meeting|next|radio)\b
+    ^(?:the |these |this |it(?:'s| is) |its )?(?:\w+ ){0,3}(?:too|very|so) (?:bright|dark|loud|quiet|low|dim|fast|slow)\b|^it(?:'s| is) dark\b
+    \b(?:next song|next track|upcoming song|skip (?:it|this)|play the next)\b
+    ^(?:don't|do not|no longer|no more|stop|never|i (?:don't|no longer|do not) (?:want|need) (?:to|you to))\b.{0,20}\b(?:sync|play|whisper\w*|talk|speak|remind|use|connect|hear|alarms?)\b
+    ^(?:alarm|reminder|event|meeting|appointment|timer|meet|lunch|dinner) (?:for|at|on|to|in|with)\b|^(?:new|another) (?:\w+ )?(?:alarm|reminder|event|meeting|appointment|list|tweet|email|contact)\b|^(?:volume|lights?|music|speakers?|lamps?|sound|radio|quiet mode|colou?r)\b
+    \b(?:and|then|please|,|so|can you|will you|could you|would you) (?:remind me|text|call|email|tell (?:him|her|them)|play|add|put|delete|remove|schedule|book|reserve|order|turn|set (?:a|an|the|my|up) (?:\w+ )?(?:alarm|reminder|timer))\b(?! by\b)(?=.{0,60}$)
+    """
+)
+_WANTED = _compile(
+    r"(?:an?|another|some|new|the|my|more|this|your) (?:\S+ ){0,4}?(?:<ordered>|<device>)\b"
+)
+_DEED = _compile(r"<deeds>\b")
+_ON_DEVICE = _compile(r"(?:\S+ ){0,8}?<device>\b")
+_AT_TIME = _compile(r".*\b<time>\b")
+_SERVICE = _compile(
+    r"(?:cancel|close|change|update|alter|switch|make|add|remove|report|reset|order|transfer|withdraw|deposit|top|apply|delete|file|pay|get|set|refund|stop|end|terminate|enrol\w*|move|reactivate|activate|edit|modify|open|use|put|return|send|exchange|create|take|book|start|submit|upload|request|place|link)\b.{0,50}\b<account>\b"
+)
+_SERVICE_ORDER = _compile(
+    r"(?:cancel|refund|freeze|unfreeze|block|unblock|lock|unlock|deactivate|close|reactivate|activate|reset|renew|return|update|change|delete|remove|stop|terminate|pay|report|withdraw|deposit|transfer|track|submit|file|order|buy|purchase|approve|reject|deploy|archive|upload|publish|post|share|invite|assign|put in|request|apply|complain|hold|place) "
+    r"(?:for )?(?:me |us |out |up |off )?(?:a (?:freeze|hold|block|stop|complaint)\b|my|our|the (?!difference|column|row|first|last|value|order|name|type|data|size|number|content)|this|that|all my|every|both|an? (?:new )?(?:order|refund|payment|bill|card|taxi|ticket|pizza|day|flight|bill|request|pto|vacation)|[$£€]\d|\d|time off|pto|vacation|days? off|some|food|him|her|them|mom|dad)"
+)
+
+
+def acting(at: Reading) -> str | None:
+    """The words by which the request is an order to do something, or None.
+
+    A wish about an account («I want to change my plan») is answered by a help page; an order
+    («change my plan») is not.
+    """
+    if at.how_to or at.why:
+        return None
+    for pattern in _AT_ASSISTANT:
+        found = pattern.search(at.core)
+        if found:
+            return found.group() or at.core
+    if _ASKS_ABOUT.match(at.core):
+        return None
+    is_code = (_CODE.match(at.core) or _SQL.search(at.text)) and not _HOME.match(at.core)
+    if (
+        at.wished
+        and _SERVICE.match(at.core)
+        and not re.search(
+            r"[$£€]\s?\d|\b(?:freeze|call|calendar|list|alarm|flight|hotel|table|reservation)\b",
+            at.core,
+        )
+    ):
+        return None
+    if (
+        is_code
+        and not at.wished
+        and not re.match(r"(?:book|reserve|order|get|find|need|want|play)\b", at.core)
+    ):
+        return None
+    for pattern in (*_NO_CODE, _SERVICE_ORDER):
+        found = pattern.match(at.core)
+        if found:
+            return found.group()
+    deed = _DEED.match(at.core)
+    if deed:
+        rest = at.core[deed.end() :]
+        if _ON_DEVICE.match(rest) or _AT_TIME.match(rest):
+            return deed.group()
+    if at.wished and not at.asked:
+        found = _WANTED.match(at.core)
+        if found:
+            return found.group()
+    return None
+
+
+# ---------------------------------------------------------------- volatile
+
+_TOPICS = _rules(
+    r"""
+    \bweather\b(?! (?:balloon|vane|station|pattern|underground)s?\b)|\bforecasts?\b(?! (?:model|method)\w*)|\b(?:need|wear|bring|take|pack|carry)\b.{0,20}\b(?:umbrella|sunscreen|raincoat|jackets?|coats?|sunglasses|boots|sweater|gloves|warm socks)\b
+    \b(?:is it|will|be|going to|gonna|are there|is there|any|chance|expect\w*|does it|could it|should|going|it|how|today|tomorrow|when)\b.{0,30}\b(?:humid\w*|rain(?:ing|y|s|ed out)?|snow(?:ing|y|s)?|snow ?storms?|sunny|sun (?:on|today|tomorrow)|cloud(?:y| coverage|s)|windy|fog(?:gy)?|chill(?:y|ier)|freez(?:e|ing)|storm(?:y|s|ing)?|thunder\w*|hail\w*|blizzards?|drizzle|overcast|cold(?:er)?|hot(?:ter)?|warm(?:er)?|cool(?:er)?|temperate|sunrise|sunset)\b(?=.{0,60}\b(?:in|at|on|for|near|around|outside|out|there|here|today|tomorrow|tonight|now|over|overnight|week\w*|\w*day|\d+|later|to|close|be)\b|.{0,3}$)(?! (?:dogs?|sauce|water|war|chocolate)\b)
+    \b(?:how|is it|will it|be|get|gets|so|too|very) (?:cold|hot|warm|wet|cool|dry|nice|humid)\b.{0,30}\b(?:in|at|out|outside|there|here|be|for)\b|\btemperatures?\b.{0,30}\b(?:outside|in|at|on|for|will|tomorrow|be|right)\b|\b(?:degrees|climate) (?:outside|in|at|on|for|like)\b
+    \b(?:stocks?|shares?|bitcoin|btc|gold|silver|oil|gas|gasoline|petrol|crypto\w*|ethereum|nasdaq|dow jones|dow|s&p|ftse|share market|stock market)(?:'s)? (?:prices?|values?|rates?|quotes?|markets?|worth|trading|doing|up|down|at|index|performance|of|for|is|in)\b|\b(?:price|value|worth|quote|rate)s? (?:of|for|on) (?:\w+ ){0,3}(?:stocks?|shares?|bitcoin|gold|silver|oil|gas|crypto\w*)\b|\bstock (?:\w+ )?(?:price|market|value)\w*\b|\b(?:how (?:is|are|was|did|much is)|what(?:'s| is| are)|check|show|tell|give)\b.{0,30}\b(?:stocks?|shares|dow jones|nasdaq)\b(?! (?:photo|market work|split|option)\w*)
+    \b(?:exchange|conversion|currency|interchange) rates?\b(?=.{0,40}\b(?:between|from|to|of|in|for|right|currently|and|dollars?|euros?|yen|rupees?|pounds?|usd|eur)\b)(?! (?:applied|calculated|work))
+    \b(?:dollars?|euros?|yen|rupees?|pounds? sterling|pounds?|pesos?|yuan|rubles?|francs?|won|usd|eur|gbp|inr|jpy|cad|aud|currency|rupies|usd?|u\. s\. d\.|g\. b\. p\.)\b.{0,25}\b(?:to|in|into|equals?|can i get|rate|increased?|decreased?|rupees|are|against|versus|vs|is|worth|equals?|convert\w*|for|and|doing|value)\b.{0,20}\b(?:dollars?|euros?|yen|rupees?|pounds?|pesos?|yuan|rubles?|francs?|usd|eur|gbp|inr|jpy|cad|aud|canadian|american|us|u\. s\.|currency|today|now)\b
+    \b(?:news|headlines?|breaking|current events|top stories|newsfeed)\b(?! ?(?:letter|paper|reader|agency|feed format))|\b(?:what(?:'s| is| has)?|anything|something|stuff|things) (?:\w+ )?(?:happening|going on|trending|new)\b(?! (?:when|if|to|with my|after|while)\b)(?=.{0,40}$)|\bwhat happened (?:today|yesterday|in the (?:world|news))\b|\btrending\b|\belection results\b|\b(?:sports?|game) (?:scores?|results?)\b|\bupdates? (?:on|in regard|about|from)\b
+    \btraffic\b(?! (?:light|sign|law|control|source|ticket|signal)s\b)|\b(?:road (?:conditions?|closures?|clear)|roadworks?|congest\w+ on)\b|\bfastest (?:route|way) to\b|\bhow long (?:to get|will it take to get|is my commute)\b.{0,20}\b(?:work|home|town)\b
+    \b(?:how (?:busy|crowded|packed|full|slammed)|busy|busiest|crowded|crowds?|packed|wait times?|(?:the|a|long|any) (?:wait|line)|be seated|get seated|get a (?:seat|table)|stand in line|wait(?:ing)? (?:at|in line|for a table)|full (?:at|after|around))\b(?=.{0,70}(?:\b(?:at|on|near|in|restaurant|right|now|store|\d+|tonight|place|'s|for|is|have|be|without|around|to)\b|$))(?<!the line)(?! (?:of code|number|break|integral)\b)
+    \bwhat(?:'s|s| is| was| will be| would be)? (?:the |today's |current )?(?:exact |current |local |right )?(?:times?|day|date|month|year)\b(?! (?:complexity|zone|limit|frame|period|format|type|function|column|field|\w+ in sql|range|taken|did|was|were|of (?:birth|death))\b).{0,25}$|\bwhat (?:time|day|date|year|month) (?:is|was|will|would|does|it|today|are we|we)\b(?! (?:the (?:war|battle|revolution)|\w+ (?:born|founded|built|invented))\b)|\b(?:the|current|correct|local|exact|today's|tomorrow's) (?:time|date|day)\b.{0,5}(?:please|now|in .{1,25}|is it|of today|today|right now)?\W*$|\b(?:time|date) (?:now|right now|today|is it)\b|\btime (?:it is |is it )?in [a-z .,]{2,25}$
+    \b(?:how (?:many|much) (?:more )?(?:days?|weeks?|months?|hours?|minutes|time|long)|in how many \w+|to what extent)\b.{0,30}\b(?:until|till|til|left until|away|midnight)\b|\b(?:is it|is it already|are we) (?:\w+ )?(?:o'? ?clock|noon|midnight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|ten|eleven|morning)\b|\bday of the week\b|\bo'? ?clock yet\b|\bthe time (?:it is|is what)\b|^(?:the |clock |current )?time\W*$|\bwhen is (?:easter|halloween|christmas|thanksgiving|ramadan|new year\w*|labor day|mother's day|father's day|memorial day|diwali|eid|hanukkah)\b|\b(?:day|monday|friday)s? off\b(?!.{0,20}\brequest)|\b(?:holidays?|three day weekend|stay home from work|away from work)\b(?=.{0,30}\b(?:next|coming|upcoming|have|off|when|month|year|is|do we)\b)|\b(?:which|what|any|next|have|has) (?:\w+ )?holidays?\b|\bhow (?:long|soon|far|many \w+) (?:is it |till |until |before |ago|away)\b(?=.{0,40}\b(?:until|till|til|ago|christmas|holiday|away)\b)|\b(?:next|upcoming|nearest|closest|following|coming) (?:\w+ ){0,2}(?:holiday|vacation|day off|eclipse|full moon|election|game|match|episode|concert|event|show|festival|train|bus|flight|tram|subway|metro|departure|connection|s-?bahn|u\d)s?\b|\bholidays? (?:is |are )?(?:coming up|next|upcoming|this)\b|\bwhat day (?:is|does|will|are)\b.{0,40}\b(?:fall|on|this|next|holiday|\d+(?:st|nd|rd|th)?)\b
+    \b(?:movie|film|show|screening|cinema|theat(?:er|re)|animated|picture)s? ?(?:times?|schedules?|playing|showing|listings?|nearest|nearby|in (?:the )?(?:area|neighbou?rhood|vicinity)|at|around|near|close|closest|start\w*)\b|\bshow ?times?\b|\b(?:playing|showing|shown|screening|starting|start|begin\w*|see|watch)\b.{0,50}\b(?:movie (?:theat\w+|house|chain)|cinemas?|theat(?:er|re)s?|multiplex|in \d+|at \d+|hours?|minutes|nearest|closest|nearby|o'?clock|\d+ ?[ap]\.?m)\b|\b(?:movies|films)\b.{0,40}\b(?:playing|showing|in the|nearest|closest|close|near|around|at|nearby|neighbou?rhood|start\w*|on)\b|\b(?:find|what|when|where|which|is|show|get|give|list|schedule)\b.{0,60}\b(?:cinemas?|movie (?:theat\w+|house|schedule|chain|times)|theat(?:er|re)s)\b|\b(?:what time|when) (?:is|will|does|are)\b.{0,60}\b(?:playing|showing|on|air\w*|start\w*|shown?|screen\w*)\b(?! to\b)
+    \b(?:scores?|standings?) (?:of|for|in) (?:the |last )?(?:\w+ ){0,3}(?:game|match|league)\b|\bwho(?:'s| is) (?:winning|leading|ahead)\b|\bwho won (?:the game|last night)\b|\b(?:live|real[- ]?time) (?:scores?|prices?|results?|status|traffic|data|quotes?)\b
+    \b(?:concerts?|festivals?|events?|shows?|parties|party|fair|exhibition|activities|things to do|something to do|performances?|gigs?|plays)\b.{0,40}\b(?:near|nearby|around|in (?:the |my |our |this )?(?:area|town|city|neighbou?rhood|new|san|los|london|\w+\W*$)|happening|going on|local|weekend|close|here)\b
+    \b(?:when|what time)\b.{0,25}\b(?:train|bus|flight|tram|subway|metro|plane|s-?bahn|u\d)s?\b.{0,40}\b(?:leav\w+|arriv\w+|depart\w+|from|to|com\w+|go\w*|next)\b|\b(?:departures?|departing|leaves?|leaving)\b.{0,30}\b(?:train|bus|next|from)\b|\b(?:next|first|last) (?:train|bus|connection|u\d|s\d)\b
+    """
+)
+_NOW = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|tonite|tmrw)(?:'s|s)?\b"
+    r"|\b(?:this|last|next|past|coming|upcoming) (?:\w+ )?(?:morning|afternoon|evening|night|week|weekend|month|quarter|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday|hours?|days|few days)(?:'s)?\b"
+    r"|\b(?:so far|year to date|in the last|in the past|over the last|within the last|in the next|over the next|for the next) (?:\w+ )?(?:hours?|days?|weeks?|months?|years?|this)\b"
+    r"|\b(?:latest|newest|most recent|up[- ]to[- ]date)\b(?! (?:date|row|record|value|entry|entries|timestamp|version of (?:the )?(?:docs?|file|row|record)|commit|distinct|non|order|record per|per|before|after|by|n|in (?:a|each|the) (?:group|table|column)))"
+    r"|\bcurrent(?:ly)? (?:\w+ ){0,2}(?:price|cost|temperature|news|scores?|standings?|stock|value of|status|events?|population|president|prime minister|ceo|champion|leader|exchange|inflation|unemployment|interest rate|mortgage)\w*"
+    r"|\b(?:open|closed|playing|showing|happening|is it|like|out|on) (?:right )?now\b"
+    r"|\bhow long ago\b"
+)
+_WEAK_NOW = re.compile(
+    r"\b(?:right now|at the moment|at present|as of now|these days|nowadays|currently|presently|at this time|now\W*$)"
+)
+_TIMELESS = re.compile(
+    r"\b(?:from now on|now that|until now|by now|buy now|today's world|what now)|\b(?:usa|psychology|history|toys?) (?:today|tomorrow)\b|[`\"'“][^`\"'”]{0,40}\b(?:today|tomorrow|yesterday|tonight|now|latest|current)\b[^`\"'”]{0,40}[`\"'”]"
+    r"|\b(?:today|now|yesterday|tomorrow)(?:\(|\.\w|_)|\w_(?:today|now|latest|current)\b|\b(?:mean|meaning|synonym|definition|translate|translation|spell|say|spelled|spelling|word|phrase|lyrics|define)\b"
+)
+"""Time words that bind nothing to a moment: parts of names, code, and words that are talked about."""
+_SQL = _compile(
+    r"\b(?:sql|mysql|postgres\w*|oracle|sqlite|query|queries|select|datetime|date_?add|getdate|timestamp|column|rows?|records?|python|pandas|javascript|excel|regex|php|function|def|import|return|code)\b"
+)
+_OWN_STORY = re.compile(
+    r"\b(?:i|we|i've|i'm|my|someone|it)\b(?: \S+){0,6}? (?:\w+ed|was|were|had|got|made|went|took|sent|did|bought|paid|lost|found|tried|have|has|been|saw|put|broke|left|forgot|gave|isn't|doesn't|hasn't|haven't|didn't|can't|cannot|am|is|not|need|want|see|keeps?|think|just)\b"
+)
+_MISHAP = re.compile(
+    r"\b(?:why|what (?:should|can|do|happens?|happened)|how|declin\w+|stolen|lost|charged?|fees?|fail\w*|wrong|still|hasn't|haven't|didn't|doesn't|isn't|not|never|pending|missing|problem|issue|help|error|refund\w*|transfer\w*|top\w*|withdr\w+|deposit\w*|cheque|account|payment|card|cash|atm|twice|rate)\b"
+)
+
+
+def volatile(at: Reading) -> str | None:
+    """The words by which the answer passes with time, or None."""
+    if _TIMELESS.search(at.text) or _SQL.search(at.text):
+        return None
+    is_story = _OWN_STORY.search(at.text) and _MISHAP.search(at.text)
+    is_rule = _MISHAP.search(at.text) and _MAY_I.search(at.text)
+    if not at.why and not at.how_to and not is_story and not is_rule:
+        for pattern in _TOPICS:
+            found = pattern.search(at.text)
+            if found:
+                return found.group()
+    found = _NOW.search(at.text)
+    if found and not is_story and not (at.why and " my " in at.text):
+        return found.group()
+    found = _WEAK_NOW.search(at.text)
+    if found and not at.how_to and not at.why and not is_story:
+        return found.group()
+    return None
+
+
+# ---------------------------------------------------------------- creative
+
+_CREATIVE = _rules(
+    r"""
+    \b(?:write|compose|create|make(?: up)?|invent|draft|generate|come up with|give|tell|sing|recite|craft|think of|suggest|read|got|know|have|share|hear|want|need|like|say|crack|find|show|provide|do)\b(?: (?!how\b|why\b)[\w'-]+){0,6}? (?:poems?|haikus?|limericks?|lyrics|jokes?|raps?|sonnets?|riddles?|puns?|fairy ?tales?|bedtime stor\w+|slogans?|taglines?|pick-?up lines?|screenplays?|short stor(?:y|ies))\b
+    \b(?:write|compose|create|make up|invent|draft|generate|come up with|give me|tell me|tell us|craft|think of|sing)\b(?: (?!how\b|why\b|user\b)[\w'-]+){0,5}? (?:stor(?:y|ies)|songs?|captions?|plots?|characters? (?:for|named|who)|dialogues?|essays?|speech|blog posts?|letters?)\b(?! (?:in a string|from|of a string)\b)
+    \b(?:surprise me|(?:a|any|some|me) random (?!forest|access|sample|seed|walk|variable|string|row|number generator|state|matrix|array|integer)\w+|random (?:fact|name|quote|color|colour|joke|pick|choice)s? ?(?:please|for me)?\W*$|(?:randomly )?(?:pick|choose) (?:a|any|some) (?:random )?(?:number|card|one|color|colour|name)|roll (?:a|the|some|two|\w+|\d+) ?(?:sided )?(?:dice|die|dies)|(?:flip|toss) (?:a|the|me a|this) coin|coin (?:flip|toss)|heads or tails|be creative|something (?:funny|original|humorous|hilarious|amusing)|another (?:joke|story|idea|poem)|(?:make|have|get|want to|need to|give) (?:me |us )?(?:a )?(?:laugh|giggle|smile|chuckle)|cheer me up|amuse me|entertain me|say something|tell me something|knock knock|brainstorm)\b
+    \b(?:jokes?|funn(?:y|iest)|humor|comedy|puns?)\b(?: \S+){0,6}$(?<!movie)(?<!movies)
+    \b(?:give|suggest|brainstorm|come up with|some|think of|need|any)\b(?: me)?(?: [\w-]+){0,3} (?:ideas?|names?|titles?|suggestions?|slogans?) (?:for|about|of) (?:a|an|my|our|the)\b
+    """
+)
+
+
+def creative(at: Reading) -> str | None:
+    """The words by which a fresh invention is wanted, or None."""
+    if at.how_to or at.why or _SQL.search(at.text):
+        return None
+    for pattern in _CREATIVE:
+        found = pattern.search(at.text)
+        if found:
+            return found.group()
+    return None

@@ -1,0 +1,68 @@
+"""Recall and false refusals of the eligibility rules on the labelled data: `python -m tests.service.eligibility_bench`.
+
+`--misses CLASS` prints what was wrongly judged in the tuning half. The other half is never printed.
+"""
+
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from service.eligibility import classify
+from tests.harness import SHARED
+from tests.service.eligibility_labels import HELD, Labelled, labelled
+
+
+def measure(data: Path) -> dict[tuple[str, str, str, str], Counter[str]]:
+    """Counts of reasons ("" = eligible) by half, label, language and source, each with "all" as source too."""
+    counts: dict[tuple[str, str, str, str], Counter[str]] = {}
+    for row in labelled(data):
+        found = classify(row.text)
+        reason = found.reason if found else ""
+        for source in ("all", row.source.split("/")[0]):
+            key = (row.half, row.label, row.language, source)
+            counts.setdefault(key, Counter())[reason] += 1
+    return counts
+
+
+def held_back(counts: Counter[str]) -> float:
+    """Share of the texts that may not be answered by meaning."""
+    return 1 - counts[""] / counts.total()
+
+
+def main() -> None:
+    data = SHARED / "data"
+    if "--misses" in sys.argv:
+        label = sys.argv[sys.argv.index("--misses") + 1]
+        _print_misses([row for row in labelled(data) if row.label == label], *sys.argv[3:])
+        return
+    for key, counts in sorted(measure(data).items()):
+        half, label, language, source = key
+        print(
+            f"{half:5} {label:12} {language:3} {source:18} {counts.total():6} {held_back(counts):7.1%}",
+            dict(counts.most_common()),
+        )
+    texts = [row.text for row in labelled(data)][::7]
+    start = time.perf_counter()
+    for text in texts:
+        classify(text)
+    print(f"{(time.perf_counter() - start) / len(texts) * 1e6:.0f} µs per text")
+
+
+def _print_misses(chosen: list[Labelled], source: str = "", language: str = "") -> None:
+    by_intent: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for row in chosen:
+        if row.half != "tune" or not row.source.startswith(source) or language not in row.language:
+            continue
+        found = classify(row.text)
+        total[row.source] += 1
+        if (found is None) == (row.label in HELD):
+            by_intent[row.source] += 1
+            print(f"{row.source} | {row.text[:160]} | {found or ''}")
+    for intent, n in by_intent.most_common():
+        print(f"# {intent}: {n} of {total[intent]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -57,7 +56,6 @@ _TEXT_PARTS = frozenset({"text", "input_text"})
 _BLANK = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))  # invisible, zero width
 
 
-@dataclass(frozen=True, slots=True)
 class CanonicalRequest:
     """A request in canonical form.
 
@@ -66,11 +64,45 @@ class CanonicalRequest:
     why: `shape`, `turn` when the last message is not a user's, `blank`).
     """
 
-    body: bytes
-    context: bytes
-    query: str | None
-    no_query: str | None
-    model: str
+    __slots__ = (
+        "_context",
+        "_context_hash",
+        "_without_query",
+        "body",
+        "model",
+        "no_query",
+        "query",
+    )
+
+    def __init__(
+        self,
+        body: bytes,
+        query: str | None,
+        no_query: str | None,
+        model: str,
+        without_query: Any = None,
+    ) -> None:
+        self.body = body
+        self.query = query
+        self.no_query = no_query
+        self.model = model
+        self._without_query = without_query
+        self._context: bytes | None = None
+        self._context_hash: bytes | None = None
+
+    @property
+    def context(self) -> bytes:
+        """Canonical JSON of all but the query; the body where there is no query. Written when first asked for."""
+        if self._context is None:  # an exact hit never asks
+            self._context = self.body if self.query is None else _dump(self._without_query)
+        return self._context
+
+    @property
+    def context_hash(self) -> bytes:
+        """SHA-256 (32 bytes) of the context."""
+        if self._context_hash is None:
+            self._context_hash = hashlib.sha256(self.context).digest()
+        return self._context_hash
 
     @property
     def is_blank(self) -> bool:
@@ -110,37 +142,36 @@ def canonicalize(request: Any, *, inert: frozenset[str] = frozenset()) -> Canoni
     }
     field, reason = _turns_field(kept)
     query: str | None = None
-    context = b""
+    without_query = None
     if field is not None:
         turns = kept[field]
         if isinstance(turns, str):
             text = kept[field] = canonical_text(turns)
             query, reason = (text, None) if not is_blank(text) else (None, "blank")
-            context = _dump({**kept, field: None}) if query is not None else b""
+            without_query = {**kept, field: None}
         else:
             if not turns:
                 raise InvalidRequest.field(f"request.{field}", "must hold at least one message")
             messages = kept[field] = [_message(m) for m in turns]
             query, last, reason = _cut_query(messages[-1])
-            if query is not None:
-                context = _dump({**kept, field: [*messages[:-1], last]})
+            without_query = {**kept, field: [*messages[:-1], last]}
     body = _dump(kept)
     model = kept.get("model")
     # a label for invalidation and lists; PostgreSQL has no NUL in text
     label = model.replace("\x00", "\u2400") if isinstance(model, str) else ""
-    return CanonicalRequest(body, context or body, query, reason, label)
+    return CanonicalRequest(body, query, reason, label, without_query)
 
 
 def _plain(request: Any) -> CanonicalRequest:
     """A request that is a bare text, or another JSON value without fields."""
     if not isinstance(request, str):
         body = _dump(request)
-        return CanonicalRequest(body, body, None, "shape", "")
+        return CanonicalRequest(body, None, "shape", "")
     text = canonical_text(request)
     body = _dump(text)
     if is_blank(text):
-        return CanonicalRequest(body, body, None, "blank", "")
-    return CanonicalRequest(body, b"null", text, None, "")
+        return CanonicalRequest(body, None, "blank", "")
+    return CanonicalRequest(body, text, None, "")
 
 
 def exact_key(*, tenant: str, scope: str, line: str, policy_version: str, body: bytes) -> bytes:
@@ -151,7 +182,13 @@ def exact_key(*, tenant: str, scope: str, line: str, policy_version: str, body: 
 
 
 def partition_key(
-    *, tenant: str, scope: str, line: str, policy_version: str, fingerprint: str, context: bytes
+    *,
+    tenant: str,
+    scope: str,
+    line: str,
+    policy_version: str,
+    fingerprint: str,
+    context_hash: bytes,
 ) -> bytes:
     """SHA-256 (32 bytes) that names the entries which a query may be compared with."""
     return _digest(
@@ -161,7 +198,7 @@ def partition_key(
         line.encode(),
         policy_version.encode(),
         fingerprint.encode(),
-        hashlib.sha256(context).digest(),
+        context_hash,
     )
 
 

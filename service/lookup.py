@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -343,7 +342,7 @@ async def _judge(
     budget_s: float,
 ) -> Judge:
     """Guards and blocked pairs as one judge."""
-    context = hashlib.sha256(canonical.context).digest()
+    context = canonical.context_hash
     pairs = policy.blocks.get((ask.scope, context), ())
     blocked: list[tuple[BlockedPair, Vector | None]] = []
     for pair in pairs:
@@ -403,7 +402,7 @@ def partition_of(
         line=policy.line,
         policy_version=policy.config.policy_version,
         fingerprint=fingerprint,
-        context=canonical.context,
+        context_hash=canonical.context_hash,
     )
 
 
@@ -426,7 +425,7 @@ async def _begin_fill(
             policy_version=policy.config.policy_version,
             model=canonical.model,
             body=canonical.body,
-            context_hash=hashlib.sha256(canonical.context).digest(),
+            context_hash=canonical.context_hash,
             query=canonical.query,
             ineligible=found.ineligible,
             partition=found.partition,
@@ -508,7 +507,7 @@ def _observe(
             scope=ask.scope,
             query=canonical.query or "",
             exact_key=exact_key,
-            context_hash=hashlib.sha256(canonical.context).digest(),
+            context_hash=canonical.context_hash,
             at_ms=now,
             choice=found.choice,
             served=found.hit,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -166,7 +165,7 @@ async def _fill(cache: Cache, caller: Caller, put: Put, now: int) -> tuple[_Fill
         policy_version=policy.config.policy_version,
         model=canonical.model,
         body=canonical.body,
-        context_hash=hashlib.sha256(canonical.context).digest(),
+        context_hash=canonical.context_hash,
         query=canonical.query,
         ineligible=reason,
     )
@@ -201,7 +200,7 @@ async def _semantic(
         return None, None, None
     except (EmbeddingError, TimeoutError):
         return None, entries.PENDING, None
-    canonical = key.canonicalize(orjson.loads(payload.body))
+    canonical = key.canonicalize(key.parse(payload.body))
     partition = partition_of(policy, payload.scope, slot.embedder.fingerprint, canonical)
     return partition, slot.embedder.fingerprint, vector
 

@@ -157,7 +157,7 @@ def test_glued_names_never_share_a_key(text: str, first: int, second: int) -> No
     def cut(at: int) -> tuple[bytes, bytes]:
         parts = {"tenant": text[:at], "scope": text[at:], "line": "l", "policy_version": "1"}
         exact = key.exact_key(**parts, body=b"x")
-        return exact, key.partition_key(**parts, fingerprint="f", context=b"x")
+        return exact, key.partition_key(**parts, fingerprint="f", context_hash=b"x")
 
     a, b = cut(first), cut(second)
     assert (a[0] == b[0]) == (a[1] == b[1]) == (first == second)

@@ -7,7 +7,6 @@ their number matters here. The one that is looked up by meaning is embedded by t
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import tempfile
 import time
 from collections.abc import Callable
@@ -141,9 +140,11 @@ def _entry(
         response=b'{"text":"' + b"x" * 600 + b'"}',
         request=canonical.body,
         query=canonical.query,
-        partition=key.partition_key(**named, fingerprint=fingerprint, context=canonical.context),
+        partition=key.partition_key(
+            **named, fingerprint=fingerprint, context_hash=canonical.context_hash
+        ),
         fingerprint=fingerprint,
-        context_hash=hashlib.sha256(canonical.context).digest(),
+        context_hash=canonical.context_hash,
         vector=vector.tobytes(),
         tags=(),
         quarantined=False,

@@ -89,7 +89,7 @@ def create_app(
             prepare(cache)
         await cache.db.write(lambda tx: tenants.add_tenant(tx, DEFAULT_TENANT, now=clock_ms()))
         cache.journal.start()
-        upkeep = Maintenance(cache)
+        upkeep = Maintenance(cache, on_evict=metrics.evict)
         upkeep.start()
         app.state.cache = cache
         app.state.keys = Keys(cache.db)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from service import ids
-from service.caps import Caps
 from service.embedders import Embedders
 from service.journal import Journal
 from service.partitions import Partitions
@@ -46,4 +45,3 @@ class Cache:
     journal: Journal
     clock_ms: Callable[[], int]
     new_id: ids.IdSource
-    caps: Caps = field(default_factory=Caps)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from service.errors import TooManyRequests
+from service.storage import store_counts
+from service.storage.database import Transaction
 
-_HOUR_MS = 3_600_000
+HOUR_MS = 3_600_000
 
 
-class Caps:
-    """A sliding window of two hours' counts per key, in this process."""
+def count_store(tx: Transaction, key_id: str, cap: int | None, *, now: int) -> None:
+    """Count one store of a key, all workers together; raises TooManyRequests over its cap (None: no cap).
 
-    def __init__(self) -> None:
-        self._counts: dict[tuple[str, int], int] = {}
-
-    def check(self, key_id: str, cap: int | None, *, now: int) -> None:
-        """Count one store of a key; raises TooManyRequests over its cap (None: no cap)."""
-        if cap is None:
-            return
-        hour = now // _HOUR_MS
-        used = self._counts.get((key_id, hour), 0)
-        before = self._counts.get((key_id, hour - 1), 0)
-        share_left = 1 - (now % _HOUR_MS) / _HOUR_MS
-        if used + before * share_left >= cap:
-            raise TooManyRequests(f"this key may store {cap} answers an hour")
-        self._counts[key_id, hour] = used + 1
-        if len(self._counts) > 10_000:
-            self._counts = {k: n for k, n in self._counts.items() if k[1] >= hour - 1}
+    The window slides: of the hour before, the share that is less than an hour ago counts too. A refused store is rolled
+    back and with it its count. The row of a capped key is held until the commit, so its stores go one after the other.
+    """
+    if cap is None:
+        return
+    used, before = store_counts.add(tx, key_id=key_id, hour=now // HOUR_MS)
+    share_left = 1 - (now % HOUR_MS) / HOUR_MS
+    if used + before * share_left > cap:
+        raise TooManyRequests(f"this key may store {cap} answers an hour")

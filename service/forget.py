@@ -47,11 +47,11 @@ async def invalidate(
 
     alive = await cache.db.write(fence, durable=True)
     while True:
-        ids = await cache.db.write(
+        dropped = await cache.db.write(
             lambda tx: invalidation.drop_batch(tx, caller.tenant, selector=selector), durable=True
         )
-        cache.partitions.forget(ids)
-        if len(ids) < invalidation.BATCH:
+        cache.partitions.forget(dropped)
+        if len(dropped) < invalidation.BATCH:
             return alive
 
 

@@ -53,7 +53,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Requests above it want another answer every time and are never reused by meaning."""
     max_response_bytes: Annotated[int, Meta(ge=1, le=1 << 30)] = 4 << 20
     max_entries: Annotated[int, Meta(ge=1)] | None = None
-    """Live entries; beyond it the least valuable go."""
+    """Entries; beyond it the least valuable go."""
+    max_bytes: Annotated[int, Meta(ge=1)] | None = None
+    """Bytes of answers, requests and vectors together; beyond it the least valuable per byte go."""
     max_candidates: Annotated[int, Meta(ge=1, le=8)] = 8
     """Nearest entries that are looked at before a lookup is a miss."""
 

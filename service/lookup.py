@@ -26,7 +26,7 @@ from service.outcome import Hit, Miss, Tier
 from service.partitions import Partition
 from service.policy import BlockedPair, Policy
 from service.storage import entries, fills, tenants
-from service.storage.database import Row
+from service.storage.database import DuplicateKey, Row
 
 BOTH: tuple[Tier, ...] = ("exact", "semantic")
 _POLL_S = 0.025
@@ -89,7 +89,11 @@ async def lookup(cache: Cache, caller: Caller, ask: Ask) -> Hit | Miss:
     """Answer from the cache, or say why not. Trouble of the cache's own is a miss (`degraded`), never an error."""
     lookup_id = cache.new_id()
     try:
-        return await _lookup(cache, caller, ask, lookup_id)
+        try:
+            return await _lookup(cache, caller, ask, lookup_id)
+        except DuplicateKey:  # another process made the same id in the same millisecond
+            lookup_id = cache.new_id()
+            return await _lookup(cache, caller, ask, lookup_id)
     except Unavailable as error:
         cache.journal.count(caller.tenant, ask.line, "none", "miss", MissReason.DEGRADED)
         return Miss(ids.encode("lkp", lookup_id), MissReason.DEGRADED, detail=error.detail)
@@ -209,11 +213,13 @@ async def _semantic(
     cache: Cache, caller: Caller, policy: Policy, ask: Ask, canonical: CanonicalRequest, now: int
 ) -> _Semantic:
     """Candidates for the query and the choice among them."""
-    if policy.config.mode == "exact":
-        return _none(MissReason.MODE)
+    is_exact_only = policy.config.mode == "exact"
     if canonical.query is None:
-        return _none(MissReason.BYPASS, ineligible=canonical.no_query)
+        why = MissReason.MODE if is_exact_only else MissReason.BYPASS
+        return _none(why, ineligible=canonical.no_query)
     refused = ineligible(policy, ask.request, canonical.query)
+    if is_exact_only:  # what is said of the request steers its store in every mode
+        return _none(MissReason.MODE, ineligible=refused.reason if refused else None)
     if refused is not None:
         return _none(MissReason(refused.reason), ineligible=refused.reason)
     if "semantic" not in ask.tiers or not ask.may_serve:

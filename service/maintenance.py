@@ -5,25 +5,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable
 
 import structlog
 
-from index.types import EmbeddingError, TextRefused
+from index.embedding.pool import EmbeddingPool
+from index.types import EmbeddingError, TextRefused, Vector
 from service import key
 from service.cache import Cache
+from service.caps import HOUR_MS
 from service.errors import SurehitError
 from service.guards import judge
 from service.lookup import partition_of
 from service.partitions import remove_orphans
 from service.policy import Policy
-from service.storage import lookups, upkeep
-from service.storage.database import Transaction
+from service.storage import lookups, store_counts, upkeep
+from service.storage.database import Row, Transaction
 
 PASS_S = 2.0
 SNAPSHOT_S = 300.0
 MAX_SNAPSHOTS = 256
 EMBED_BATCH = 64
-EVICT_BATCH = 500
+EMBED_S = 1.5
+"""Seconds of one pass that go into the vectors of one line."""
+EVICT_BATCH = 2_000
+EVICT_BATCHES = 20
+"""Batches of one pass: 20,000 stores a second are kept under their limit."""
 _DAY_MS = 86_400_000
 _EXPIRY_GRACE_MS = 30 * _DAY_MS
 """Expired entries stay this long only where a line serves stale ones; see `_grace_ms`."""
@@ -34,8 +41,11 @@ log = structlog.get_logger("surehit.maintenance")
 class Maintenance:
     """The loop. What fails is logged and tried again in the next pass."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(
+        self, cache: Cache, *, on_evict: Callable[[str, str], None] = lambda tenant, line: None
+    ) -> None:
         self._cache = cache
+        self._on_evict = on_evict
         self._task: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[object] | None = None
         self._saved_at = time.monotonic()
@@ -74,60 +84,105 @@ class Maintenance:
         expired = await cache.db.write(lambda tx: upkeep.drop_expired(tx, before=now - grace))
         cache.partitions.forget(expired)
         await cache.db.write(lambda tx: upkeep.drop_old_fills(tx, now=now))
+        hour = now // HOUR_MS
+        await cache.db.write(lambda tx: store_counts.drop_old(tx, before=hour - 1))
         keep_ms = cache.settings.log_retention_days * _DAY_MS
         await cache.db.write(lambda tx: lookups.drop_old(tx, before=now - keep_ms))
         for policy in policies:
-            await self._evict(policy)
+            await self._evict_from_line(policy)
+        for tenant in dict.fromkeys(policy.tenant for policy in policies):
+            await self._evict_from_tenant(tenant)
+        for policy in policies:
             if policy.config.mode in ("shadow", "serve"):
                 await self._embed(policy, now)
 
-    async def _evict(self, policy: Policy) -> None:
-        limit = policy.config.limits.max_entries
-        if limit is None:
+    async def _evict_from_line(self, policy: Policy) -> None:
+        limits = policy.config.limits
+        await self._evict(policy.tenant, policy.line, limits.max_entries, limits.max_bytes)
+
+    async def _evict_from_tenant(self, tenant: str) -> None:
+        settings = self._cache.settings
+        await self._evict(
+            tenant, None, settings.tenant_max_entries or None, settings.tenant_max_mb << 20 or None
+        )
+
+    async def _evict(
+        self, tenant: str, line: str | None, max_entries: int | None, max_bytes: int | None
+    ) -> None:
+        """Bring a line (None: a whole tenant) under its limits, or as near as one pass may."""
+        if max_entries is None and max_bytes is None:
             return
 
-        def evict(tx: Transaction) -> list[int]:
-            over = upkeep.count_of_line(tx, policy.tenant, line=policy.line) - limit
-            if over <= 0:
-                return []
-            return upkeep.evict(tx, policy.tenant, line=policy.line, n=min(over, EVICT_BATCH))
+        def evict(tx: Transaction) -> list[Row]:
+            return upkeep.evict(
+                tx,
+                tenant,
+                line=line,
+                max_entries=max_entries,
+                max_bytes=max_bytes,
+                batch=EVICT_BATCH,
+            )
 
-        self._cache.partitions.forget(await self._cache.db.write(evict))
+        for _ in range(EVICT_BATCHES):
+            gone = await self._cache.db.write(evict)
+            self._cache.partitions.forget((row[0], row[1]) for row in gone)
+            for row in gone:
+                self._on_evict(tenant, row[2])
+            if len(gone) < EVICT_BATCH:
+                return
 
     async def _embed(self, policy: Policy, now: int) -> None:
-        """Vectors for entries that were stored while the model was away, or under another model."""
-        cache = self._cache
-        slot = cache.embedders.slot(self._model(policy))
-        if slot.embedder is None or slot.pool is None:
+        """Vectors for entries that were stored while the model was away, in mode `exact`, or under another model."""
+        slot = self._cache.embedders.slot(self._model(policy))
+        embedder, pool = slot.embedder, slot.pool
+        if embedder is None or pool is None:
             return
-        rows = await upkeep.to_embed(
-            cache.db,
-            policy.tenant,
-            line=policy.line,
-            policy_version=policy.config.policy_version,
-            fingerprint=slot.embedder.fingerprint,
-            now=now,
-            limit=EMBED_BATCH,
-        )
-        for entry_id, query, scope, request in rows:
-            partition = vector = None
-            fingerprint = slot.embedder.fingerprint
-            try:
-                vector = await slot.pool.embed_one(query, timeout_s=10.0)
-                canonical = key.canonicalize(key.parse(request))
-                partition = partition_of(policy, scope, fingerprint, canonical)
-            except TextRefused:
-                pass  # this model cannot read it: found by its exact key alone
-            except (EmbeddingError, TimeoutError):
-                return
-            blob = None if vector is None else vector.tobytes()
-            await cache.db.write(
-                lambda tx, e=entry_id, q=query, p=partition, f=fingerprint, b=blob: (
-                    upkeep.set_vector(  # type: ignore[misc]
-                        tx, policy.tenant, entry_id=e, query=q, partition=p, fingerprint=f, vector=b
-                    )
-                )
+        ends = time.monotonic() + EMBED_S
+        while time.monotonic() < ends:
+            rows = await upkeep.to_embed(
+                self._cache.db,
+                policy.tenant,
+                line=policy.line,
+                policy_version=policy.config.policy_version,
+                fingerprint=embedder.fingerprint,
+                now=now,
+                limit=EMBED_BATCH,
             )
+            at_once = embedder.preferred_batch  # few: lookups wait in the same queue
+            for start in range(0, len(rows), at_once):
+                some = rows[start : start + at_once]
+                try:
+                    vectors = await asyncio.gather(*(_vector(pool, row[1]) for row in some))
+                except EmbeddingError:
+                    return
+                await self._set_vectors(policy, embedder.fingerprint, some, vectors)
+            if len(rows) < EMBED_BATCH:
+                return
+
+    async def _set_vectors(
+        self, policy: Policy, fingerprint: str, rows: list[Row], vectors: list[Vector | None]
+    ) -> None:
+        """Give entries their vectors; None where this model cannot read the text: found by its exact key alone."""
+        partitions = [
+            None
+            if vector is None
+            else partition_of(policy, scope, fingerprint, key.canonicalize(key.parse(request)))
+            for (_, _, scope, request), vector in zip(rows, vectors, strict=True)
+        ]
+
+        def write(tx: Transaction) -> None:
+            for row, partition, vector in zip(rows, partitions, vectors, strict=True):
+                upkeep.set_vector(
+                    tx,
+                    policy.tenant,
+                    entry_id=row[0],
+                    query=row[1],
+                    partition=partition,
+                    fingerprint=fingerprint,
+                    vector=None if vector is None else vector.tobytes(),
+                )
+
+        await self._cache.db.write(write)
 
     def _model(self, policy: Policy) -> str:
         return self._cache.embedders.name_for(policy.config.language, policy.config.embedder)
@@ -151,6 +206,13 @@ class Maintenance:
                 log.warning("maintenance_waits", error=error.detail)
             except Exception:  # one bad row must not end upkeep for good
                 log.exception("maintenance_failed")
+
+
+async def _vector(pool: EmbeddingPool, text: str) -> Vector | None:
+    try:
+        return await pool.embed_one(text, timeout_s=10.0)
+    except TextRefused:
+        return None
 
 
 def _grace_ms(policy: Policy) -> int:

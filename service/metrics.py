@@ -44,6 +44,8 @@ class Metrics:
     version: str
     outcomes: Tally[Outcome] = field(default_factory=Tally)
     entries: dict[tuple[str, str], int] = field(default_factory=dict)
+    evicted: Tally[tuple[str, str]] = field(default_factory=Tally)
+    """Entries by tenant and line."""
     gauges: dict[str, float] = field(default_factory=dict)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
 
@@ -67,6 +69,12 @@ class Metrics:
         if key not in self.outcomes and len(self.outcomes) >= MAX_SERIES:
             key = (tenant, "other", tier, outcome, reason)
         self.outcomes[key] += 1
+
+    def evict(self, tenant: str, line: str) -> None:
+        """An entry was dropped for a size limit."""
+        if (tenant, line) not in self.evicted and len(self.evicted) >= MAX_SERIES:
+            line = "other"
+        self.evicted[tenant, line] += 1
 
     def time(self, kind: str, seconds: float) -> None:
         """One request took so long."""
@@ -111,6 +119,16 @@ class _Outcomes:
                 lookups.add_metric([*lead, line, tier, outcome, reason], n)
         yield lookups
         yield stores
+        evicted = CounterMetricFamily(
+            "surehit_evicted_entries",
+            "Entries that this worker dropped because a limit of their line or tenant was reached, the least "
+            "valuable first. Expired and invalidated ones are not counted.",
+            labels=[*names, "line"],
+        )
+        for (tenant, line), n in sorted(self.metrics.evicted.items()):
+            if self.tenant in (None, tenant):
+                evicted.add_metric([line] if self.tenant is not None else [tenant, line], n)
+        yield evicted
         if self.tenant is None:
             info = GaugeMetricFamily("surehit_build_info", "Always 1.", labels=["version"])
             info.add_metric([self.metrics.version], 1)

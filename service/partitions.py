@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from index.adaptive import CROSSING, AdaptiveIndex
 from index.registry import IndexRegistry
 from index.types import Neighbor, SnapshotInvalid, Vector
 from service.storage import entries
-from service.storage.database import Database
+from service.storage.database import Database, Row
 
 _INLINE = 256
 """Vectors that are added on the event loop; more go to a thread."""
@@ -107,14 +108,16 @@ class Partitions:
         if ids:
             partition.index.remove(np.array(ids, dtype=np.int64))
 
-    def forget(self, ids: list[int]) -> None:
-        """These entries were dropped, whatever their partitions."""
-        if not ids:
-            return
-        labels = np.array(ids, dtype=np.int64)
-        for partition in list(self._held.values()):
-            if len(partition.index):
-                partition.index.remove(labels)
+    def forget(self, dropped: Iterable[Row]) -> None:
+        """These entries, (id, partition) each, were dropped."""
+        by_partition: dict[bytes, list[int]] = {}
+        for entry_id, key in dropped:
+            if key is not None:
+                by_partition.setdefault(bytes(key), []).append(entry_id)
+        for key, ids in by_partition.items():
+            partition = self._held.get(key)
+            if partition is not None:
+                self.drop(partition, ids)
 
     def search(self, partition: Partition, vector: Vector, k: int) -> list[Neighbor]:
         """The nearest entries, nearest first; some may be dead."""

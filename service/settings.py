@@ -70,6 +70,17 @@ class Settings(BaseSettings):
     index_memory_mb: int = Field(
         default=2048, ge=16, description="Memory for vector indexes; beyond it the least used go."
     )
+    tenant_max_entries: int = Field(
+        default=0,
+        ge=0,
+        description="Entries of one tenant, all lines together; beyond it the least valuable go. 0: no limit.",
+    )
+    tenant_max_mb: int = Field(
+        default=0,
+        ge=0,
+        description="MiB of one tenant's answers, requests and vectors; beyond it the least valuable per byte go. "
+        "0: no limit.",
+    )
     max_body_mb: int = Field(default=8, ge=1, le=1024, description="Largest request body.")
     fill_lease_s: int = Field(
         default=60, ge=1, le=3600, description="How long one caller may fill a missed key alone."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -11,14 +11,14 @@ import numpy as np
 import orjson
 
 from index.types import EmbeddingError, TextRefused
-from service import ids, key, lines, storable
+from service import caps, ids, key, lines, storable
 from service.cache import Cache, Caller
 from service.errors import FillCovered, InvalidRequest, NotFound, NotStorable, TooLarge
 from service.lookup import Ask, FillPayload, ineligible, partition_of, read_exact, slot_of
 from service.outcome import Stored
 from service.policy import Policy
 from service.storage import entries, fills, invalidation, lookups
-from service.storage.database import Transaction
+from service.storage.database import DuplicateKey, Transaction
 from service.wire import storing
 
 MAX_TTL_S = 315_360_000.0
@@ -82,7 +82,6 @@ async def store(cache: Cache, caller: Caller, put: Put) -> Stored:
         )
     if fill.payload.ineligible == "blank":
         raise NotStorable("request: its last user message is blank")
-    cache.caps.check(caller.key_id, caller.max_stores_per_hour, now=now)
     partition, fingerprint, vector = await _semantic(cache, caller, policy, fill, answer)
     expires_ms = _expires(policy, fill.payload, ttl_s, now)
     payload = fill.payload
@@ -122,6 +121,7 @@ async def store(cache: Cache, caller: Caller, put: Put) -> Stored:
         ):
             raise FillCovered
         stored = entries.put(tx, caller.tenant, entry)
+        caps.count_store(tx, caller.key_id, caller.max_stores_per_hour, now=now)
         fills.end(tx, caller.tenant, key=fill.exact_key)
         if fill.lookup_id is not None:
             lookups.pair_fresh_answer(
@@ -129,7 +129,11 @@ async def store(cache: Cache, caller: Caller, put: Put) -> Stored:
             )
         return stored
 
-    entry_id, replaced = await cache.db.write(write)
+    try:
+        entry_id, replaced = await cache.db.write(write)
+    except DuplicateKey:  # another process made the same id in the same millisecond
+        entry = replace(entry, id=cache.new_id())
+        entry_id, replaced = await cache.db.write(write)
     if vector is not None and partition is not None:
         cache.partitions.added(partition, entry_id, vector)
     cache.journal.count(caller.tenant, payload.line, "none", "store", "")
@@ -180,14 +184,12 @@ async def _semantic(
     An entry whose vector could not be had in time is stored for the exact tier; maintenance embeds it later.
     """
     payload = fill.payload
-    if (
-        policy.config.mode not in ("shadow", "serve")
-        or payload.query is None
-        or payload.ineligible is not None
-        or storable.has_tool_calls(answer)
-        or payload.policy_version != policy.config.policy_version
-    ):
+    if payload.query is None or payload.ineligible is not None or storable.has_tool_calls(answer):
         return None, None, None
+    config = policy.config
+    if config.mode == "exact" or payload.policy_version != config.policy_version:
+        # nobody looks for it by meaning now; a line that begins to, or goes back to this version, finds it waiting
+        return None, entries.PENDING, None
     if payload.vector is not None and payload.partition is not None:
         return payload.partition, payload.fingerprint, np.frombuffer(payload.vector, dtype="<f4")
     budget_s = cache.settings.embed_budget_ms / 1000

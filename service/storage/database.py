@@ -17,6 +17,10 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 
 
+class DuplicateKey(Exception):
+    """A row with this id exists: two processes made one id in the same millisecond."""
+
+
 class Transaction(Protocol):
     """What a write may do: run statements, in order, inside one transaction."""
 

@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql
 from service.storage.database import Database, Row, Transaction
 from service.storage.models import ApiKey, ChangeCounter, Entry, EntryTag, Line
 from service.storage.query import Query, change_horizon
+from service.storage.worth import weight
 
 CANDIDATE_IDS = 8
 """Ids that one re-read takes; shorter lists are padded with an id that no row has."""
@@ -234,6 +235,7 @@ _REPLACED = (
     "quarantined",
     "stored_by",
     "model",
+    "size_bytes",
 )
 _UPSERT = Query(
     "upsert_entry",
@@ -308,6 +310,8 @@ def put(tx: Transaction, tenant: str, entry: NewEntry) -> tuple[int, bool]:
             "stored_by": entry.stored_by,
             "hits": 0,
             "last_hit_ms": None,
+            "size_bytes": len(entry.response) + len(entry.request) + len(entry.vector or b""),
+            "heat": weight(now),
         },
     )
     stored_id = int(rows[0][0])
@@ -451,10 +455,15 @@ _TOUCH = Query(
     "touch_entry",
     update(Entry)
     .where(Entry.id == bindparam("entry_id"), Entry.tenant_id == bindparam("tenant"))
-    .values(hits=Entry.hits + bindparam("n"), last_hit_ms=bindparam("now")),
+    .values(
+        hits=Entry.hits + bindparam("n"),
+        last_hit_ms=bindparam("now"),
+        heat=Entry.heat + bindparam("more_heat"),
+    ),
 )
 
 
 def touch(tx: Transaction, tenant: str, *, entry_id: int, n: int, now: int) -> None:
     """Count hits of an entry (for eviction and the page); its life time stays what it was."""
-    tx.run(_TOUCH, {"entry_id": entry_id, "tenant": tenant, "n": n, "now": now})
+    params = {"entry_id": entry_id, "tenant": tenant, "n": n, "now": now}
+    tx.run(_TOUCH, params | {"more_heat": n * weight(now)})

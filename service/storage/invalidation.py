@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 
-from service.storage.database import Transaction
+from service.storage.database import Row, Transaction
 from service.storage.models import Entry, EntryTag, Fence, ReviewItem
 from service.storage.query import Query
 
@@ -86,8 +86,8 @@ _WITHDRAW = Query(
 )
 
 
-def drop_batch(tx: Transaction, tenant: str, *, selector: Selector) -> list[int]:
-    """Delete up to BATCH matching entries; their ids.
+def drop_batch(tx: Transaction, tenant: str, *, selector: Selector) -> list[Row]:
+    """Delete up to BATCH matching entries: (id, partition) of each.
 
     Reviewers no longer judge an entry that was deleted by its id. Items of entries that went with many others (a tag,
     an old model) stay: they hold all that a reviewer needs, and leaving them out would bend the sample.
@@ -99,9 +99,9 @@ def drop_batch(tx: Transaction, tenant: str, *, selector: Selector) -> list[int]
         "drop_selected",
         delete(Entry)
         .where(Entry.tenant_id == bindparam("tenant"), Entry.id.in_(some))
-        .returning(Entry.id),
+        .returning(Entry.id, Entry.partition),
     )
-    return [row[0] for row in tx.run(query, _params(tenant, selector))]
+    return tx.run(query, _params(tenant, selector))
 
 
 _LAST_FENCE = Query(

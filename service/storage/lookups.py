@@ -12,13 +12,20 @@ from service.storage.database import Database, Row, Transaction
 from service.storage.models import Counter, Feedback, Lookup, ReviewItem
 from service.storage.query import Query
 
+_log_row = postgresql.insert(Lookup.__table__)  # type: ignore[arg-type]
 _ADD = Query(
     "add_lookup",
-    insert(Lookup).values({c.name: bindparam(c.name) for c in Lookup.__table__.columns}),
+    # two processes may make one id; losing that record is better than losing the batch
+    _log_row.values(
+        {c.name: bindparam(c.name) for c in Lookup.__table__.columns}
+    ).on_conflict_do_nothing(),
 )
+_item_row = postgresql.insert(ReviewItem.__table__)  # type: ignore[arg-type]
 _ADD_ITEM = Query(
     "add_review_item",
-    insert(ReviewItem).values({c.name: bindparam(c.name) for c in ReviewItem.__table__.columns}),
+    _item_row.values(
+        {c.name: bindparam(c.name) for c in ReviewItem.__table__.columns}
+    ).on_conflict_do_nothing(),
 )
 _counter = postgresql.insert(Counter.__table__)  # type: ignore[arg-type]
 _COUNT = Query(

@@ -121,8 +121,11 @@ class Entry(Base):
     stored_by: Mapped[str]  # id of the API key
     hits: Mapped[int]
     last_hit_ms: Mapped[int | None]
+    size_bytes: Mapped[int] = mapped_column(server_default="0")  # answer, request and vector
+    heat: Mapped[float] = mapped_column(server_default="0")  # how often it is wanted: storage.worth
     __table_args__ = (
         Index(None, "partition", "change_seq", "id"),
+        Index(None, "tenant_id", "line", "size_bytes"),
         Index(None, "tenant_id", "line", "scope"),
         Index(None, "tenant_id", "created_ms"),
         Index(None, "expires_ms"),
@@ -138,6 +141,26 @@ class EntryTag(Base):
     entry_id: Mapped[int] = mapped_column(
         ForeignKey("entries.id", ondelete="CASCADE"), primary_key=True, index=True
     )
+
+
+class StoreCount(Base):
+    """Stores of one capped API key in one hour, by all workers together."""
+
+    __tablename__ = "store_counts"
+    key_id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    hour: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    count: Mapped[int]
+
+
+class RemoteModel(Base):
+    """What an embedding server answered to the probe texts, by model name: another answer is another generation."""
+
+    __tablename__ = "remote_models"
+    name: Mapped[str] = mapped_column(String(512), primary_key=True)
+    dimensions: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    generation: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    probe: Mapped[bytes]  # float32, little endian: one unit vector per probe text
+    created_ms: Mapped[int]
 
 
 class ChangeCounter(Base):

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import socket
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors as pg_errors
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq.abc import PGconn
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
-from service.storage.database import Row, Transaction, unkeepable
+from service.storage.database import DuplicateKey, Row, Transaction, unkeepable
 from service.storage.query import Query
 from service.storage.writer import Work, Writer
 
 T = TypeVar("T")
 
 READERS = 8
+GRACE_S = 0.1
+"""The server itself ends a statement at the budget; only one that does not answer even then loses its connection."""
+
+STATEMENT_S = 15
+"""Longest statement of a writer; the server ends it then, and with it the locks that others may wait for."""
+
+WRITE_S = 20.0
+"""Longest wait for a commit. Then the connection is cut, so that a server that hangs does not hold its writer."""
+
 WRITERS = 2
 """Write connections of one process: a second one, so that one slow commit doesn't hold every store."""
 
@@ -29,13 +43,31 @@ def conninfo(url: str) -> str:
     return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
+def connection_settings(info: str, *, statement_s: float, **options: str) -> dict[str, Any]:
+    """How long a connection may be silent and a statement may run, as arguments of `psycopg.connect`.
+
+    A peer that vanished without a word (power, network) is noticed within half a minute instead of two hours. `options`
+    are further settings of the session.
+    """
+    wanted = {"statement_timeout": f"{max(1, round(statement_s * 1000))}", **options}
+    given = conninfo_to_dict(info).get("options") or ""
+    return {
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 25_000,
+        "options": " ".join([str(given), *(f"-c {k}={v}" for k, v in wanted.items())]).strip(),
+    }
+
+
 class PostgresqlDatabase:
     """The shared database."""
 
     is_postgresql = True
 
-    def __init__(self, url: str, *, budget_ms: int) -> None:
+    def __init__(self, url: str, *, budget_ms: int, write_s: float = WRITE_S) -> None:
         self._conninfo = conninfo(url)
+        self._write_s = write_s
         self._budget_s = budget_ms / 1000
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Row]] | None = None
         self._writers: list[Writer] = []
@@ -49,7 +81,12 @@ class PostgresqlDatabase:
             max_size=READERS,
             open=False,
             timeout=self._budget_s,
-            kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": tuple_row},
+            kwargs={
+                "autocommit": True,
+                "prepare_threshold": 0,
+                "row_factory": tuple_row,
+                **connection_settings(self._conninfo, statement_s=self._budget_s),
+            },
         )
         try:
             await self._pool.open(wait=True, timeout=max(5.0, self._budget_s))
@@ -57,7 +94,11 @@ class PostgresqlDatabase:
             await self._pool.close()
             raise Unavailable(f"PostgreSQL does not answer: {_short(error)}") from error
         self._writers = [
-            Writer(lambda: _WriteConnection(self._conninfo), name=f"surehit-writer-{n}")
+            Writer(
+                lambda: _WriteConnection(self._conninfo),
+                name=f"surehit-writer-{n}",
+                limit_s=self._write_s,
+            )
             for n in range(WRITERS)
         ]
 
@@ -73,13 +114,22 @@ class PostgresqlDatabase:
         if self._pool is None:
             raise Unavailable("the database is not open")
         try:
-            async with asyncio.timeout(self._budget_s), self._pool.connection() as connection:
-                cursor = connection.cursor(binary=True)
-                await cursor.execute(query.postgresql, query.bound(params))
-                return await cursor.fetchall()
+            loop = asyncio.get_running_loop()
+            ends = loop.time() + self._budget_s
+            async with self._pool.connection() as connection:
+                # Not by cancelling: psycopg would wait five seconds for a server that hangs to confirm.
+                cut = loop.call_at(ends + GRACE_S, _cut, connection.pgconn)
+                try:
+                    cursor = connection.cursor(binary=True)
+                    await cursor.execute(query.postgresql, query.bound(params))
+                    return await cursor.fetchall()
+                finally:
+                    cut.cancel()
         except (psycopg.DataError, UnicodeEncodeError) as error:
             raise unkeepable(error) from error
-        except (psycopg.Error, PoolTimeout, TimeoutError) as error:
+        except (psycopg.Error, PoolTimeout) as error:
+            if _is_bug(error):
+                raise
             raise Unavailable(f"PostgreSQL: {_short(error)}") from error
 
     async def write(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
@@ -118,8 +168,17 @@ class PostgresqlTransaction:
 class _WriteConnection:
     def __init__(self, info: str) -> None:
         self._connection: psycopg.Connection[Row] = psycopg.connect(
-            info, autocommit=True, row_factory=tuple_row, prepare_threshold=0, connect_timeout=5
+            info,
+            autocommit=True,
+            row_factory=tuple_row,
+            prepare_threshold=0,
+            connect_timeout=5,
+            **connection_settings(info, statement_s=STATEMENT_S),
         )
+
+    def abort(self) -> None:
+        """Cut the connection from another thread: whoever waits on it gets an error at once."""
+        _cut(self._connection.pgconn)
 
     def commit_group(self, works: list[Work]) -> None:
         try:
@@ -148,11 +207,32 @@ class _WriteConnection:
                 work.value = work.run(transaction)
         except (psycopg.DataError, UnicodeEncodeError) as error:
             work.error = unkeepable(error)
-        except (SurehitError, ValueError, pg_errors.IntegrityError) as error:
+        except pg_errors.UniqueViolation as error:
+            work.error = DuplicateKey(_short(error))
+        except (SurehitError, ValueError, DuplicateKey, pg_errors.IntegrityError) as error:
             work.error = error  # this work's own fault: the others of the group go on
+        except psycopg.ProgrammingError as error:
+            if not _is_bug(error):
+                raise
+            work.error = error
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _cut(connection: PGconn) -> None:
+    """Shut the connection's socket: whoever waits on it gets an error at once, whatever the server does."""
+    with (
+        contextlib.suppress(OSError, psycopg.Error),
+        socket.socket(fileno=os.dup(connection.socket)) as line,
+    ):
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _is_bug(error: BaseException) -> bool:
+    """True for a fault of our statements: it is no trouble of the server's, and waiting would not mend it."""
+    theirs = (pg_errors.InsufficientPrivilege, pg_errors.InvalidCatalogName)
+    return isinstance(error, psycopg.ProgrammingError) and not isinstance(error, theirs)
 
 
 def _short(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
-from service.storage.database import Row, Transaction, unkeepable
+from service.storage.database import DuplicateKey, Row, Transaction, unkeepable
 from service.storage.query import Query
 from service.storage.writer import Work, Writer
 
@@ -59,7 +59,9 @@ class SqliteDatabase:
             self._reader = connect(self._url, readonly=True)
         except (sqlite3.Error, OSError) as error:
             raise Unavailable(f"SQLite cannot be opened: {error}") from error
-        self._writer = Writer(lambda: _WriteConnection(self._url), name="surehit-writer")
+        self._writer = Writer(
+            lambda: _WriteConnection(self._url), name="surehit-writer", limit_s=None
+        )
 
     async def close(self) -> None:
         """Finish accepted writes and close."""
@@ -77,6 +79,8 @@ class SqliteDatabase:
             return self._reader.execute(query.sqlite, query.bound(params)).fetchall()
         except (UnicodeEncodeError, OverflowError) as error:
             raise unkeepable(error) from error
+        except sqlite3.ProgrammingError:
+            raise  # a fault of ours, not of the database's: waiting would not mend it
         except sqlite3.Error as error:
             raise Unavailable(f"SQLite: {error}") from error
 
@@ -107,6 +111,19 @@ class SqliteTransaction:
 
     def text(self, sql: str, params: dict[str, Any] | None = None) -> list[Row]:
         return self._connection.execute(sql, params or {}).fetchall()
+
+
+_DUPLICATE = (
+    sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
+    sqlite3.SQLITE_CONSTRAINT_UNIQUE,
+    sqlite3.SQLITE_CONSTRAINT_ROWID,
+)
+
+
+def _duplicate(error: BaseException) -> DuplicateKey | None:
+    if getattr(error, "sqlite_errorcode", None) not in _DUPLICATE:
+        return None
+    return DuplicateKey(str(error))
 
 
 class _WriteConnection:
@@ -142,11 +159,20 @@ class _WriteConnection:
         except (UnicodeEncodeError, OverflowError) as error:
             self._connection.execute("ROLLBACK TO work")
             work.error = unkeepable(error)
-        except (SurehitError, ValueError, sqlite3.IntegrityError) as error:
+        except (
+            SurehitError,
+            ValueError,
+            DuplicateKey,
+            sqlite3.IntegrityError,
+            sqlite3.ProgrammingError,
+        ) as error:
             # this work's own fault: the others of the group go on
             self._connection.execute("ROLLBACK TO work")
-            work.error = error
+            work.error = _duplicate(error) or error
         self._connection.execute("RELEASE work")
+
+    def abort(self) -> None:
+        """Nothing to cut: every wait of SQLite's ends by itself."""
 
     def close(self) -> None:
         self._connection.close()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import bindparam, delete, func, or_, select, update
 
 from service.storage.database import Database, Row, Transaction
 from service.storage.entries import next_change
 from service.storage.models import Entry, Fill, Lease, Line
 from service.storage.query import Query
+from service.storage.worth import OUTPUT_COST
 
 BATCH = 1_000
 
@@ -21,7 +24,7 @@ _EXPIRED = Query(
             .limit(bindparam("batch"))
         )
     )
-    .returning(Entry.id),
+    .returning(Entry.id, Entry.partition),
 )
 _OLD_FILLS = Query("drop_old_fills", delete(Fill).where(Fill.expires_ms <= bindparam("now")))
 _OLD_LEASES = Query("drop_old_leases", delete(Lease).where(Lease.expires_ms <= bindparam("now")))
@@ -54,37 +57,66 @@ _EMBEDDED = Query(
         fingerprint=bindparam("new_fingerprint"),
         vector=bindparam("new_vector"),
         change_seq=bindparam("seq"),
+        size_bytes=func.length(Entry.response)
+        + func.length(Entry.request)
+        + bindparam("vector_bytes"),
     ),
 )
-_COUNT = Query(
-    "count_of_line",
-    select(func.count()).where(
+_USAGE = Query(
+    "usage_of_line",
+    select(func.count(), func.coalesce(func.sum(Entry.size_bytes), 0)).where(
         Entry.tenant_id == bindparam("tenant"), Entry.line == bindparam("line")
     ),
 )
-_LEAST = Query(
-    "least_valuable",
-    delete(Entry)
-    .where(
-        Entry.tenant_id == bindparam("tenant"),
-        Entry.id.in_(
-            select(Entry.id)
-            .where(Entry.tenant_id == bindparam("tenant"), Entry.line == bindparam("line"))
-            # worth = how often it is asked for, times what it costs to make again (its length stands for that)
-            .order_by(
-                (Entry.hits + 1) * func.length(Entry.response),
-                func.coalesce(Entry.last_hit_ms, Entry.created_ms),
-            )
-            .limit(bindparam("batch"))
-        ),
-    )
-    .returning(Entry.id),
+_TENANT_USAGE = Query(
+    "usage_of_tenant",
+    select(func.count(), func.coalesce(func.sum(Entry.size_bytes), 0)).where(
+        Entry.tenant_id == bindparam("tenant")
+    ),
 )
 
 
-def drop_expired(tx: Transaction, *, before: int) -> list[int]:
-    """Delete up to BATCH entries that expired before a time; their ids."""
-    return [row[0] for row in tx.run(_EXPIRED, {"before": before, "batch": BATCH})]
+def _evict(name: str, per_byte: bool, *of: Any) -> Query:
+    """Delete the least valuable of some entries until `over_entries` and `over_bytes` are gone, or `batch`."""
+    cost = OUTPUT_COST * func.length(Entry.response) + func.length(Entry.request)
+    worth = Entry.heat * cost
+    if per_byte:
+        worth = worth / (Entry.size_bytes + 1)
+    order = (worth, Entry.id)
+    least = (
+        select(Entry.id, Entry.size_bytes, worth.label("worth"))
+        .where(*of)
+        .order_by(*order)
+        .limit(bindparam("batch"))
+        .subquery()
+    )
+    order_by = (least.c.worth, least.c.id)
+    so_far = func.sum(least.c.size_bytes).over(order_by=order_by, rows=(None, 0))
+    ranked = select(
+        least.c.id,
+        func.row_number().over(order_by=order_by).label("n"),
+        (so_far - least.c.size_bytes).label("before"),
+    ).subquery()
+    chosen = select(ranked.c.id).where(
+        or_(ranked.c.n <= bindparam("over_entries"), ranked.c.before < bindparam("over_bytes"))
+    )
+    statement = delete(Entry).where(Entry.tenant_id == bindparam("tenant"), Entry.id.in_(chosen))
+    return Query(name, statement.returning(Entry.id, Entry.partition, Entry.line))
+
+
+_OF_LINE = (Entry.tenant_id == bindparam("tenant"), Entry.line == bindparam("line"))
+_OF_TENANT = (Entry.tenant_id == bindparam("tenant"),)
+_EVICT = {
+    (True, False): _evict("evict_from_line", False, *_OF_LINE),
+    (True, True): _evict("evict_from_line_by_size", True, *_OF_LINE),
+    (False, False): _evict("evict_from_tenant", False, *_OF_TENANT),
+    (False, True): _evict("evict_from_tenant_by_size", True, *_OF_TENANT),
+}
+
+
+def drop_expired(tx: Transaction, *, before: int) -> list[Row]:
+    """Delete up to BATCH entries that expired before a time: (id, partition) of each."""
+    return tx.run(_EXPIRED, {"before": before, "batch": BATCH})
 
 
 def drop_old_fills(tx: Transaction, *, now: int) -> None:
@@ -142,16 +174,40 @@ def set_vector(
             "new_partition": partition,
             "new_fingerprint": fingerprint,
             "new_vector": vector,
+            "vector_bytes": len(vector or b""),
             "seq": next_change(tx),
         },
     )
 
 
-def count_of_line(tx: Transaction, tenant: str, *, line: str) -> int:
-    """Entries of a line."""
-    return int(tx.run(_COUNT, {"tenant": tenant, "line": line})[0][0])
+def evict(
+    tx: Transaction,
+    tenant: str,
+    *,
+    line: str | None,
+    max_entries: int | None,
+    max_bytes: int | None,
+    batch: int,
+) -> list[Row]:
+    """Delete the least valuable entries of a line (or of the whole tenant) over a limit: (id, partition, line) of each.
+
+    Once over a limit, a fiftieth more goes, so that the entries are not put in order again for every store. Where bytes
+    are short, worth is counted per byte. At most `batch` go.
+    """
+    params: dict[str, Any] = {"tenant": tenant}
+    if line is not None:
+        params["line"] = line
+    count, size = tx.run(_USAGE if line is not None else _TENANT_USAGE, params)[0]
+    over_entries = _excess(int(count), max_entries)
+    over_bytes = _excess(int(size), max_bytes)
+    if not over_entries and not over_bytes:
+        return []
+    query = _EVICT[line is not None, over_bytes > 0]
+    params |= {"over_entries": over_entries, "over_bytes": over_bytes, "batch": batch}
+    return tx.run(query, params)
 
 
-def evict(tx: Transaction, tenant: str, *, line: str, n: int) -> list[int]:
-    """Delete the n least valuable entries of a line; their ids."""
-    return [row[0] for row in tx.run(_LEAST, {"tenant": tenant, "line": line, "batch": n})]
+def _excess(used: int, limit: int | None) -> int:
+    if limit is None or used <= limit:
+        return 0
+    return used - limit + limit // 50

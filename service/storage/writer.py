@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import queue
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -38,14 +39,23 @@ class WriteConnection(Protocol):
         """Run the works in one transaction and set each one's value or error; raises when nothing was committed."""
         ...
 
+    def abort(self) -> None:
+        """End a wait of `commit_group` with an error; called from another thread."""
+        ...
+
     def close(self) -> None: ...
 
 
 class Writer:
     """One thread with one write connection."""
 
-    def __init__(self, connect: Callable[[], WriteConnection], *, name: str) -> None:
+    def __init__(
+        self, connect: Callable[[], WriteConnection], *, name: str, limit_s: float | None
+    ) -> None:
         self._connect = connect
+        self._limit_s = limit_s
+        self._connection: WriteConnection | None = None
+        self._busy_since: float | None = None
         self._queue: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._waiting = 0  # touched by the event loop only
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -61,7 +71,13 @@ class Writer:
         self._waiting += 1
         self._queue.put(work)
         try:
-            return await work.done
+            async with asyncio.timeout(self._limit_s):
+                return await work.done
+        except TimeoutError as error:
+            self._cut()
+            raise Unavailable(
+                f"no commit within {self._limit_s:g} s; whether it happened is not known"
+            ) from error
         finally:
             self._waiting -= 1
 
@@ -72,8 +88,15 @@ class Writer:
             self._queue.put(None)
             self._thread.join(timeout=30)
 
+    def _cut(self) -> None:
+        """Cut a connection that has been at one group for too long."""
+        connection, since = self._connection, self._busy_since
+        if connection is None or since is None or self._limit_s is None:
+            return
+        if time.monotonic() - since > self._limit_s / 2:
+            connection.abort()
+
     def _run(self) -> None:
-        connection: WriteConnection | None = None
         ending = False
         while not ending:
             first = self._queue.get()
@@ -89,18 +112,26 @@ class Writer:
                     ending = True
                     break
                 group.append(more)
-            try:
-                connection = connection or self._connect()
-                connection.commit_group(group)
-            except BaseException as error:
-                for work in group:
-                    work.error = work.error or error
-                if connection is not None:
-                    _close_quietly(connection)
-                    connection = None
+            # whoever gave up waiting was told that nothing may have been written
+            self._commit([work for work in group if not work.done.cancelled()])
             _answer(group)
-        if connection is not None:
-            _close_quietly(connection)
+        if self._connection is not None:
+            _close_quietly(self._connection)
+
+    def _commit(self, group: list[Work]) -> None:
+        self._busy_since = time.monotonic()
+        try:
+            if self._connection is None:
+                self._connection = self._connect()
+            if group:
+                self._connection.commit_group(group)
+        except BaseException as error:
+            for work in group:
+                work.error = work.error or error
+            if self._connection is not None:
+                _close_quietly(self._connection)
+                self._connection = None
+        self._busy_since = None
 
 
 def _answer(group: list[Work]) -> None:

@@ -51,7 +51,7 @@ HOW_TO = _compile(
 WHY = re.compile(r"\b(?:why|how come|reason)\b")
 _MAY_I = re.compile(
     r"\b(?:can|could|may|should|must|shall|would|will) (?:i|we|one|they|he|she|it|anyone)\b|\b(?:can|could|may|should|must|would) my\b|\b(?:am i|are we) (?:able|allowed|permitted|required|supposed|going)\b"
-    r"|\bdo (?:i|we) (?:have to|need|get charged|pay)\b(?! (?:my|the|that|on)\b)|\b(?:if|when|after|before|once|unless|until) (?:i|my|we|you)\b(?! (?:have|had|got) (?:any|enough|a|an)\b)"
+    r"|\bdo (?:i|we) (?:have to|need|get charged|pay)\b(?! (?:my|the|that|on)\b)|(?<!know )(?<!wonder )(?<!see )(?<!check )(?<!tell me )(?<!me )(?<!sure )\b(?:if|once|unless) (?:i|my|we|you)\b(?! (?:have|had|got) (?:any|enough|a|an|last)\b)"
 )
 """Asks about the rules, for whoever asks."""
 
@@ -129,7 +129,7 @@ _I_STATE = _rules(
     \b(?:did|have|had|was|were) (?:i|we)\b(?! (?:been charged|charged|get charged|to)\b)
     \b(?:do|does) (?:i|we) (?:still |currently |already |also |really |even |actually )?(?:have(?! to\b)|own|owe|make|earn|get paid|get off|spend|got|weigh|look|stand|know|like|last|next|finally|use)\b
     \bam i\b(?! (?:able|allowed|permitted|required|supposed|going to be charged|being|charged|not able|unable|not being|getting|still being|seeing|talking|speaking|chatting|your|a robot|the only)\b)
-    \b(?:i|we)(?:'ve| have| am|'m)? (?:still |currently |already |last |recently |just )?(?:owe|owed|earn|earned|make|made|spent|spend|got paid|get paid|scheduled|have left|got left|left|used up|have (?:scheduled|planned|saved|due|on)|bought|purchased)\b
+    \b(?:what|how much|how many|when|which|any \w+|everything|date|time|last|all|it)\b.{0,30}\b(?:i|we)(?:'ve| have| am|'m)? (?:still |currently |already |last |recently |just )?(?:owe|owed|earn|earned|make|made|spent|spend|got paid|get paid|scheduled|have left|got left|left|used up|have (?:scheduled|planned|saved|due|on)|bought|purchased)\b
     \b(?:when|what|which|that|of \w+|time|day) (?:\w+ ){0,2}?i (?:last|have(?! to\b| an? (?:problem|issue|question))|had|get paid|got paid|received?|am enrolled|'m enrolled|am a member|'m a member|need to (?:pay|remember)|have to pay|want to remember|wanted to|was (?:to|supposed)|replaced|changed)\b
     \bwhere (?:i am|am i|we are|are we)\b|\bwho (?:i am|am i)\b
     """
@@ -261,9 +261,9 @@ _NO_CODE = _rules(
     (?:add|put|include|place|stick|throw|insert|move|save|log|mark|note|enter|append|attach|set)\b.{1,80}\b(?:to|in|on|onto|into|down|off|for|as)\b.{2,}
     (?:rate|give|award)\b.{1,90}\b(?:stars?|points?|out of|of 6|/ ?\d|rating|\d+)\b|rate \S+
     (?:sync|unsync|pair|unpair|connect|disconnect|link)(?: (?:to|with|from|my|me|the|your|phone|up|device)\b)
-    (?:listen|hear|tune|commence|start|begin|resume|run|launch|use|enable|activate|try|open|reopen|make|brew|fix|prepare|clean|sweep|mop|hoover|create|new|generate|build)\b.{0,40}\b(?:music|songs?|radio|playlists?|mode|podcasts?|audio\w*|book|station|fm|game|chess|coffee|espresso|latte|lights?|room|floor|house|carpet|vacuum|robot|lists?|alarm|timer|socket|plug|uber|netflix|spotify|appointment|meeting|event|reminder|remainder|accent|voice|call|louder|brighter|complaint|transfer|transaction from|reservation)\b
+    (?:listen to|hear|tune in(?:to)?|tune)\b.*|play\b.*|continue .*|(?:commence|find|get|have|restart|start|begin|resume|run|launch|use|enable|activate|try|open|reopen|make|brew|fix|prepare|clean|sweep|mop|hoover|create|new|generate|build)\b.{0,40}\b(?:music|songs?|radio|playlists?|mode|podcasts?|audio\w*|book|station|fm|game|chess|coffee|espresso|latte|lights?|room|floor|house|carpet|vacuum|robot|lists?|alarm|timer|socket|plug|uber|netflix|spotify|appointment|meeting|event|reminder|remainder|accent|voice|call|louder|brighter|complaint|transfer|transaction from|reservation)\b
     (?:transfer|send|wire|move|moving|put|switch|pay|shift|deposit|withdraw|complete)\b.{0,60}?(?:[$£€]\s?\d|\b\d+|\bdollars?|\bbucks|\bmoney|\bfunds|\$s).{0,60}\b(?:from|to|between|into|on|out)\b
-    (?:erase|delete|remove|cancel|clear|take|get rid of|drop|cross|scratch|check off|eliminate)\b.{0,50}\b(?:alarms?|events?|appointments?|meetings?|reminders?|lists?|calendar|schedule|reservations?|bookings?|to-?do|playlist|vacation|that|this|it|birthday|off|flight|trip|dinner|order)\b
+    (?:erase|delete|remove|cancel|clear|empty|postpone|kill|make|reopen|append|re add|take|get rid of|drop|cross|scratch|check off|eliminate)\b.{0,50}\b(?:alarms?|events?|appointments?|meetings?|reminders?|lists?|calendar|schedule|reservations?|bookings?|to-?do|playlist|vacation|that|this|it|birthday|off|flight|trip|dinner|order)\b
     (?:remind|notify|alert|tell|let|inform)(?: (?:me|us|him|her|them|everyone|my \w+|mom|mum|dad|[a-z]+)) (?:to|that|know that|of|at|on|i'?m?\b)(?!f)
     (?:increase|decrease|raise|lower|reduce|adjust|boost|change|alter|modify|switch|swap|turn|set|make|use|color|maximi[sz]e|minimi[sz]e|dim)\b.{0,40}\b(?:volume|sound|lights?|lighting|lamps?|brightness|speakers?|speed|accent|voice|language|name|colou?rs?|music|settings?|temperature|thermostat|louder|quieter|english|spanish|french|german|chinese|japanese|italian|russian|faster|slower|audio|intensity|mode|alarm|timer|meeting|appointment|event)\b
     """
@@ -271,19 +271,20 @@ _NO_CODE = _rules(
 _AT_ASSISTANT = _rules(
     r"""
     \byour (?:\w+ )?(?:name|voice|accent|language|speech|speed|volume|responses?|settings?|talking|rate of speech|tone)\b.{0,30}\b(?:to|in|be|is|into|slower|faster|different|made|down|up|it|from|please)\b|\b(?:change|rename|alter|make|switch|update|set|modify|adjust|speed up|slow down|use|turn)\b.{0,20}\b(?:your|you|the ai'?s?|device)\b.{0,12}\b(?:name|voice|accent|language|speech|speed|volume|setting|rate|talking|talk)?\b
-    \b(?:call|calling|name|naming|refer to|referring to|address|rename|nickname) (?:you|me|yourself)\b|^(?:my|your) (?:new )?name (?:is|will|should|shall)\b|\bwill be your name\b|^(?:i'm|i am) (?:called|named|leaving|home|going to (?:bed|sleep|call))\b|\bgo by\b|\bto be called\b
+    \b(?:call|calling|name|naming|refer to|referring to|address|rename|nickname) (?:you|me|yourself)\b|^(?:my|your) (?:new )?name (?:will|should|shall)\b|^(?:my|your) (?:new )?name is\b(?=.{0,25}$)|\bwill be your name\b|^(?:i'm|i am) (?:called|named|leaving|home|going to (?:bed|sleep|call))\b|\bgo by\b|\bto be called\b
     \b(?:speak|talk|respond|answer|language|responses?|speaking|talking)\b.{0,25}\b(?:english|spanish|french|german|chinese|japanese|italian|russian|korean|arabic|slower|faster|slowly|quickly|quieter|louder|quicker)\b
+    \b(?:rat(?:e|ed|es|ing)|giv(?:e|ing)|gave|award|deserves?|gets?|was|is|good for|should (?:get|have|be)|needs?|earns|saga|series|novel|book|essay)\b.{0,90}\b(?:zero|one|two|three|four|five|six|\d)\b ?(?:stars?\b|points?\b|out of|of 6|/ ?\d|rating\b|\.?$|and a best)
     \bneeds? to be (?:reminded|texted|called|woken|up)\b|\bi need to (?:be )?up by\b|\bwake me\b|\bremind (?:me|it|us)\b(?! (?:what|why|how|who|where|when|which|of (?:the|how|what)|again)\b)
     ^(?:(?:can|could|may|might|is it possible for) (?:i|we|me|us)(?: please| to)*|i(?:'m| am) (?:looking (?:for|to)|in need of|going to need)) (?:get |have |make |book |rent |reserve |hire |order |schedule |set up |rename |change |stop |skip |move |turn |play |hear |listen )(?:\S+ ){0,5}?(?:reservations?|table|hotel|room|flight|car|taxi|uber|cab|ride|rental|jeep|suv|song|track|music|lights?|name|volume|appointment|meeting|next|radio)\b
     ^(?:the |these |this |it(?:'s| is) |its )?(?:\w+ ){0,3}(?:too|very|so) (?:bright|dark|loud|quiet|low|dim|fast|slow)\b|^it(?:'s| is) dark\b
     \b(?:next song|next track|upcoming song|skip (?:it|this)|play the next)\b
     ^(?:don't|do not|no longer|no more|stop|never|i (?:don't|no longer|do not) (?:want|need) (?:to|you to))\b.{0,20}\b(?:sync|play|whisper\w*|talk|speak|remind|use|connect|hear|alarms?)\b
-    ^(?:alarm|reminder|event|meeting|appointment|timer|meet|lunch|dinner) (?:for|at|on|to|in|with)\b|^(?:new|another) (?:\w+ )?(?:alarm|reminder|event|meeting|appointment|list|tweet|email|contact)\b|^(?:volume|lights?|music|speakers?|lamps?|sound|radio|quiet mode|colou?r)\b
+    ^(?:alarm|reminder|event|meeting|appointment|timer|meet|lunch|dinner) (?:for|at|on|to|in|with)\b|^(?:new|another) (?:\w+ )?(?:alarm|reminder|event|meeting|appointment|list|tweet|email|contact)\b|\b(?:lunch|dinner|meeting|appointment|event|reminder|alarm)s?\b(?! (?:room|software)).{0,30}\b(?:at|on|by) (?:\w+ ){0,2}(?:am|pm|noon|\d+|a\. m\.|p\. m\.|\w+day|o'clock)\b(?<!what)$|\bneeds? .{1,60}\b(?:on|in|to|added to|placed onto) (?:my|the|our|it|\w+'?s?) ?(?:\w+ ){0,5}?(?:list|playlist|calendar|schedule)\b|^(?:volume|lights?|music|speakers?|lamps?|sound|radio|quiet mode|colou?r)\b
     \b(?:and|then|please|,|so|can you|will you|could you|would you) (?:remind me|text|call|email|tell (?:him|her|them)|play|add|put|delete|remove|schedule|book|reserve|order|turn|set (?:a|an|the|my|up) (?:\w+ )?(?:alarm|reminder|timer))\b(?! by\b)(?=.{0,60}$)
     """
 )
 _WANTED = _compile(
-    r"(?:an?|another|some|new|the|my|more|this|your) (?:\S+ ){0,4}?(?:<ordered>|<device>)\b"
+    r"(?:eat|dine|go|drink|find|get|need|want|bring|take)\b.{0,60}\b(?:restaurant|cafeteria|pub|bar|food|table|reservation|diner|party of|bistro|brasserie|tavern|eat|hotel)\b|eat (?:at|in|with|within)\b|(?:an?|two|three|\d+|reservations?|another|some|new|the|my|more|this|your) (?:\S+ ){0,5}?(?:<ordered>|<device>)\b|(?:reservations?|seats?) (?:for|at|in)\b"
 )
 _DEED = _compile(r"<deeds>\b")
 _ON_DEVICE = _compile(r"(?:\S+ ){0,8}?<device>\b")
@@ -297,6 +298,12 @@ _SERVICE_ORDER = _compile(
 )
 
 
+_TALK = re.compile(
+    r"\b(?:your hobbies|real person|human|act as|your (?:identity|task|role|tasks?)|you are an?)\b"
+)
+"""Talk with the assistant about itself, or a part it is to play."""
+
+
 def acting(at: Reading) -> str | None:
     """The words by which the request is an order to do something, or None.
 
@@ -305,9 +312,10 @@ def acting(at: Reading) -> str | None:
     """
     if at.how_to or at.why:
         return None
+    is_question = VALUE_QUESTION.match(at.inner) is not None or _TALK.search(at.core) is not None
     for pattern in _AT_ASSISTANT:
         found = pattern.search(at.core)
-        if found:
+        if found and not is_question:
             return found.group() or at.core
     if _ASKS_ABOUT.match(at.core):
         return None
@@ -336,7 +344,7 @@ def acting(at: Reading) -> str | None:
         rest = at.core[deed.end() :]
         if _ON_DEVICE.match(rest) or _AT_TIME.match(rest):
             return deed.group()
-    if at.wished and not at.asked:
+    if at.wished and (not at.asked or at.core.startswith(("find", "get", "need", "want"))):
         found = _WANTED.match(at.core)
         if found:
             return found.group()
@@ -348,18 +356,18 @@ def acting(at: Reading) -> str | None:
 _TOPICS = _rules(
     r"""
     \bweather\b(?! (?:balloon|vane|station|pattern|underground)s?\b)|\bforecasts?\b(?! (?:model|method)\w*)|\b(?:need|wear|bring|take|pack|carry)\b.{0,20}\b(?:umbrella|sunscreen|raincoat|jackets?|coats?|sunglasses|boots|sweater|gloves|warm socks)\b
-    \b(?:is it|will|be|going to|gonna|are there|is there|any|chance|expect\w*|does it|could it|should|going|it|how|today|tomorrow|when)\b.{0,30}\b(?:humid\w*|rain(?:ing|y|s|ed out)?|snow(?:ing|y|s)?|snow ?storms?|sunny|sun (?:on|today|tomorrow)|cloud(?:y| coverage|s)|windy|fog(?:gy)?|chill(?:y|ier)|freez(?:e|ing)|storm(?:y|s|ing)?|thunder\w*|hail\w*|blizzards?|drizzle|overcast|cold(?:er)?|hot(?:ter)?|warm(?:er)?|cool(?:er)?|temperate|sunrise|sunset)\b(?=.{0,60}\b(?:in|at|on|for|near|around|outside|out|there|here|today|tomorrow|tonight|now|over|overnight|week\w*|\w*day|\d+|later|to|close|be)\b|.{0,3}$)(?! (?:dogs?|sauce|water|war|chocolate)\b)
-    \b(?:how|is it|will it|be|get|gets|so|too|very) (?:cold|hot|warm|wet|cool|dry|nice|humid)\b.{0,30}\b(?:in|at|out|outside|there|here|be|for)\b|\btemperatures?\b.{0,30}\b(?:outside|in|at|on|for|will|tomorrow|be|right)\b|\b(?:degrees|climate) (?:outside|in|at|on|for|like)\b
-    \b(?:stocks?|shares?|bitcoin|btc|gold|silver|oil|gas|gasoline|petrol|crypto\w*|ethereum|nasdaq|dow jones|dow|s&p|ftse|share market|stock market)(?:'s)? (?:prices?|values?|rates?|quotes?|markets?|worth|trading|doing|up|down|at|index|performance|of|for|is|in)\b|\b(?:price|value|worth|quote|rate)s? (?:of|for|on) (?:\w+ ){0,3}(?:stocks?|shares?|bitcoin|gold|silver|oil|gas|crypto\w*)\b|\bstock (?:\w+ )?(?:price|market|value)\w*\b|\b(?:how (?:is|are|was|did|much is)|what(?:'s| is| are)|check|show|tell|give)\b.{0,30}\b(?:stocks?|shares|dow jones|nasdaq)\b(?! (?:photo|market work|split|option)\w*)
-    \b(?:exchange|conversion|currency|interchange) rates?\b(?=.{0,40}\b(?:between|from|to|of|in|for|right|currently|and|dollars?|euros?|yen|rupees?|pounds?|usd|eur)\b)(?! (?:applied|calculated|work))
+    \b(?:is it|will|be|going to|gonna|are there|is there|any|chance|expect\w*|does it|could it|should|going|it|how|much|lot of|today|tomorrow|when)\b.{0,30}\b(?:humid\w*|rain(?:ing|y|s|ed out)?|snow(?:ing|y|s|fall)?|winds?|sun|snow ?storms?|sunny|sun (?:on|today|tomorrow)|cloud(?:y| coverage|s)|windy|fog(?:gy)?|chill(?:y|ier)|freez(?:e|ing)|storm(?:y|s|ing)?|thunder\w*|hail\w*|blizzards?|drizzle|overcast|cold(?:er)?|hot(?:ter)?|warm(?:er)?|cool(?:er)?|temperate|sunrise|sunset)\b(?=.{0,60}\b(?:in|at|on|for|near|around|outside|out|there|here|today|tomorrow|tonight|now|over|overnight|week\w*|\w*day|\d+|later|to|close|be)\b|.{0,3}$)(?! (?:dogs?|sauce|water|war|chocolate)\b)
+    \b(?:how|is it|will it|be|get|gets|so|too|very) (?:cold|hot|warm|wet|cool|dry|nice|humid)\b.{0,30}\b(?:in|at|out|outside|there|here|be|for)\b|\btemperatures?\b.{0,20}\b(?:outside|will|tomorrow|today|tonight|right now|(?:in|at|for) (?:[a-z]+ ?){1,4})\W*$(?<!engine)|^(?:what(?:'s| is)? |tell me )?(?:the )?temp(?:erature)?(?: is it)?\W*$|\bwhat temperature is it\b|\b(?:degrees|climate) (?:outside|in|at|on|for|like)\b
+    \b(?:stocks?|shares?|bitcoin|btc|gold|silver|crude oil|gas|gasoline|petrol|crypto\w*|ethereum|nasdaq|dow jones|dow|s&p|ftse|share market|stock market)(?:'s)? (?:prices?|values?|rates?|quotes?|markets?|worth|trading|doing|up|down|at|index|performance)\b|\b(?:bitcoin|btc|ethereum|nasdaq|dow jones|ftse|stocks|shares) (?:of|for|is|in|up|down)\b|\b(?:price|value|worth|quote|rate)s? (?:of|for|on) (?:\w+ ){0,3}(?:stocks?|shares?|bitcoin|gold|silver|oil|gas|crypto\w*)\b|\bstock (?:\w+ )?(?:price|market|value)\w*\b|\b(?:how (?:is|are|was|did|much is)|what(?:'s| is| are)|check|show|tell|give)\b.{0,30}\b(?:stocks?|shares|dow jones|nasdaq)\b(?! (?:photo|market work|split|option)\w*)
+    \b(?:exchange|conversion|currency|interchange|dollar|euro|rupees?) rates?\b(?=.{0,40}\b(?:between|from|to|of|in|for|right|currently|and|dollars?|euros?|yen|rupees?|pounds?|usd|eur)\b|\W*$)(?! (?:applied|calculated|work))|\b(?:dollars?|euros?|rupees?|us|one|five|pounds?)\b.{0,30}\brates?\b|\b(?:exchange|stock|currency) (?:rate|convert\w+|exchange|price)s?\W*$|\brates? (?:between|of) .{0,20}\b(?:u\. ?s|usd|euros?|dollars?|inr|currency)|^(?:stocks?|currency exchange)\W*$
     \b(?:dollars?|euros?|yen|rupees?|pounds? sterling|pounds?|pesos?|yuan|rubles?|francs?|won|usd|eur|gbp|inr|jpy|cad|aud|currency|rupies|usd?|u\. s\. d\.|g\. b\. p\.)\b.{0,25}\b(?:to|in|into|equals?|can i get|rate|increased?|decreased?|rupees|are|against|versus|vs|is|worth|equals?|convert\w*|for|and|doing|value)\b.{0,20}\b(?:dollars?|euros?|yen|rupees?|pounds?|pesos?|yuan|rubles?|francs?|usd|eur|gbp|inr|jpy|cad|aud|canadian|american|us|u\. s\.|currency|today|now)\b
-    \b(?:news|headlines?|breaking|current events|top stories|newsfeed)\b(?! ?(?:letter|paper|reader|agency|feed format))|\b(?:what(?:'s| is| has)?|anything|something|stuff|things) (?:\w+ )?(?:happening|going on|trending|new)\b(?! (?:when|if|to|with my|after|while)\b)(?=.{0,40}$)|\bwhat happened (?:today|yesterday|in the (?:world|news))\b|\btrending\b|\belection results\b|\b(?:sports?|game) (?:scores?|results?)\b|\bupdates? (?:on|in regard|about|from)\b
+    \b(?:news|headlines?|breaking|current events|top stories|newsfeed)\b(?! ?(?:letter|paper|reader|agency|feed format))|\b(?:what(?:'s| is| has)?|anything|something|stuff|things) (?:\w+ )?(?:happening|going on|trending|new)\b(?! (?:when|if|to|with my|after|while)\b)(?=.{0,40}$)|\bwhat happened (?:today|yesterday|in the (?:world|news))\b|\btrending\b|\bhas anything happened\b|\b(?:open|go to|show)? ?(?:c\. ?n\. ?n|cnn|b\. ?b\. ?c|bbc)\b|\bupdates? (?:of|me on)\b|\barticles about\b|\belection results\b|\b(?:sports?|game) (?:scores?|results?)\b|\bupdates? (?:on|in regard|about|from)\b
     \btraffic\b(?! (?:light|sign|law|control|source|ticket|signal)s\b)|\b(?:road (?:conditions?|closures?|clear)|roadworks?|congest\w+ on)\b|\bfastest (?:route|way) to\b|\bhow long (?:to get|will it take to get|is my commute)\b.{0,20}\b(?:work|home|town)\b
     \b(?:how (?:busy|crowded|packed|full|slammed)|busy|busiest|crowded|crowds?|packed|wait times?|(?:the|a|long|any) (?:wait|line)|be seated|get seated|get a (?:seat|table)|stand in line|wait(?:ing)? (?:at|in line|for a table)|full (?:at|after|around))\b(?=.{0,70}(?:\b(?:at|on|near|in|restaurant|right|now|store|\d+|tonight|place|'s|for|is|have|be|without|around|to)\b|$))(?<!the line)(?! (?:of code|number|break|integral)\b)
-    \bwhat(?:'s|s| is| was| will be| would be)? (?:the |today's |current )?(?:exact |current |local |right )?(?:times?|day|date|month|year)\b(?! (?:complexity|zone|limit|frame|period|format|type|function|column|field|\w+ in sql|range|taken|did|was|were|of (?:birth|death))\b).{0,25}$|\bwhat (?:time|day|date|year|month) (?:is|was|will|would|does|it|today|are we|we)\b(?! (?:the (?:war|battle|revolution)|\w+ (?:born|founded|built|invented))\b)|\b(?:the|current|correct|local|exact|today's|tomorrow's) (?:time|date|day)\b.{0,5}(?:please|now|in .{1,25}|is it|of today|today|right now)?\W*$|\b(?:time|date) (?:now|right now|today|is it)\b|\btime (?:it is |is it )?in [a-z .,]{2,25}$
+    \bwhat(?:'s|s| is| was| will be| would be)? (?:the |today's |current )?(?:exact |current |local |right )?(?:times?|day|date|month|year)\b(?! (?:complexity|zone|limit|frame|period|format|type|function|column|field|\w+ in sql|range|taken|did|was|were|of (?:birth|death))\b).{0,25}$|\bwhat (?:time|day|date|year|month) (?:is|it|today|are we|we)\b(?! (?:the (?:war|battle|revolution)|\w+ (?:born|founded|built|invented))\b)|\b(?:the|current|correct|local|exact|today's|tomorrow's) (?:time|date|day)\b.{0,5}(?:please|now|in .{1,25}|is it|of today|today|right now)?\W*$|\b(?:time|date) (?:now|right now|today|is it)\b|\btime (?:it is |is it )?in [a-z .,]{2,25}$
     \b(?:how (?:many|much) (?:more )?(?:days?|weeks?|months?|hours?|minutes|time|long)|in how many \w+|to what extent)\b.{0,30}\b(?:until|till|til|left until|away|midnight)\b|\b(?:is it|is it already|are we) (?:\w+ )?(?:o'? ?clock|noon|midnight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|ten|eleven|morning)\b|\bday of the week\b|\bo'? ?clock yet\b|\bthe time (?:it is|is what)\b|^(?:the |clock |current )?time\W*$|\bwhen is (?:easter|halloween|christmas|thanksgiving|ramadan|new year\w*|labor day|mother's day|father's day|memorial day|diwali|eid|hanukkah)\b|\b(?:day|monday|friday)s? off\b(?!.{0,20}\brequest)|\b(?:holidays?|three day weekend|stay home from work|away from work)\b(?=.{0,30}\b(?:next|coming|upcoming|have|off|when|month|year|is|do we)\b)|\b(?:which|what|any|next|have|has) (?:\w+ )?holidays?\b|\bhow (?:long|soon|far|many \w+) (?:is it |till |until |before |ago|away)\b(?=.{0,40}\b(?:until|till|til|ago|christmas|holiday|away)\b)|\b(?:next|upcoming|nearest|closest|following|coming) (?:\w+ ){0,2}(?:holiday|vacation|day off|eclipse|full moon|election|game|match|episode|concert|event|show|festival|train|bus|flight|tram|subway|metro|departure|connection|s-?bahn|u\d)s?\b|\bholidays? (?:is |are )?(?:coming up|next|upcoming|this)\b|\bwhat day (?:is|does|will|are)\b.{0,40}\b(?:fall|on|this|next|holiday|\d+(?:st|nd|rd|th)?)\b
     \b(?:movie|film|show|screening|cinema|theat(?:er|re)|animated|picture)s? ?(?:times?|schedules?|playing|showing|listings?|nearest|nearby|in (?:the )?(?:area|neighbou?rhood|vicinity)|at|around|near|close|closest|start\w*)\b|\bshow ?times?\b|\b(?:playing|showing|shown|screening|starting|start|begin\w*|see|watch)\b.{0,50}\b(?:movie (?:theat\w+|house|chain)|cinemas?|theat(?:er|re)s?|multiplex|in \d+|at \d+|hours?|minutes|nearest|closest|nearby|o'?clock|\d+ ?[ap]\.?m)\b|\b(?:movies|films)\b.{0,40}\b(?:playing|showing|in the|nearest|closest|close|near|around|at|nearby|neighbou?rhood|start\w*|on)\b|\b(?:find|what|when|where|which|is|show|get|give|list|schedule)\b.{0,60}\b(?:cinemas?|movie (?:theat\w+|house|schedule|chain|times)|theat(?:er|re)s)\b|\b(?:what time|when) (?:is|will|does|are)\b.{0,60}\b(?:playing|showing|on|air\w*|start\w*|shown?|screen\w*)\b(?! to\b)
-    \b(?:scores?|standings?) (?:of|for|in) (?:the |last )?(?:\w+ ){0,3}(?:game|match|league)\b|\bwho(?:'s| is) (?:winning|leading|ahead)\b|\bwho won (?:the game|last night)\b|\b(?:live|real[- ]?time) (?:scores?|prices?|results?|status|traffic|data|quotes?)\b
+    (?<!final )\b(?:scores?|standings?) (?:of|for|in) (?:the |last )?(?:\w+ ){0,2}(?:game|match|league)\b|\bwho(?:'s| is) (?:winning|leading|ahead)\b|\bwho won (?:the game|last night)\b|\b(?:live|real[- ]?time) (?:scores?|prices?|results?|status|traffic|data|quotes?)\b
     \b(?:concerts?|festivals?|events?|shows?|parties|party|fair|exhibition|activities|things to do|something to do|performances?|gigs?|plays)\b.{0,40}\b(?:near|nearby|around|in (?:the |my |our |this )?(?:area|town|city|neighbou?rhood|new|san|los|london|\w+\W*$)|happening|going on|local|weekend|close|here)\b
     \b(?:when|what time)\b.{0,25}\b(?:train|bus|flight|tram|subway|metro|plane|s-?bahn|u\d)s?\b.{0,40}\b(?:leav\w+|arriv\w+|depart\w+|from|to|com\w+|go\w*|next)\b|\b(?:departures?|departing|leaves?|leaving)\b.{0,30}\b(?:train|bus|next|from)\b|\b(?:next|first|last) (?:train|bus|connection|u\d|s\d)\b
     """
@@ -392,19 +400,26 @@ _MISHAP = re.compile(
 )
 
 
+_SMALL_TALK = re.compile(
+    r"\b(?:thanks?|thank you|bye|goodbye|see you|ttyl|talk to you|how are you|you doing|old (?:are|will) you|your age|tata)\b|^(?:hi|hello|hey|what's (?:new|up|happening))\W*$"
+)
+
+
 def volatile(at: Reading) -> str | None:
     """The words by which the answer passes with time, or None."""
     if _TIMELESS.search(at.text) or _SQL.search(at.text):
         return None
     is_story = _OWN_STORY.search(at.text) and _MISHAP.search(at.text)
-    is_rule = _MISHAP.search(at.text) and _MAY_I.search(at.text)
+    is_rule = (_MISHAP.search(at.text) or "app" in at.text or "currenc" in at.text) and _MAY_I.search(at.text)
+    if _SMALL_TALK.search(at.text):
+        return None
     if not at.why and not at.how_to and not is_story and not is_rule:
         for pattern in _TOPICS:
             found = pattern.search(at.text)
             if found:
                 return found.group()
     found = _NOW.search(at.text)
-    if found and not is_story and not (at.why and " my " in at.text):
+    if found and not is_story and not _SMALL_TALK.search(at.text) and not (at.why and " my " in at.text):
         return found.group()
     found = _WEAK_NOW.search(at.text)
     if found and not at.how_to and not at.why and not is_story:

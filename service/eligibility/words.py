@@ -22,9 +22,9 @@ ASKERS = (
 )
 """Values that only exist as somebody's: they need no «my»."""
 GENERIC = (
-    r"(?:how (?:to|do|can|should|would)|why|can i|could i|should i|would i|may i|if i|to do|do i do|happens?|happened|wrong|steps?|ways?|options|mean|means|reasons?|"
-    r"causes?|causing|needed|need to|have to|takes?|supposed|charge[ds]?|fees?|cost|refund\w*|top[- ]?up|transfer\w*|declined?|rejected|"
-    r"cancel\w*|verif\w+|identity|exchange rate|pins?|passcode|password|disposable|virtual|cash|cheque|check deposit|improve|raise|pending|visible|difference|contact|report|fraud\w*|notify|damaged|broke\w*|stolen|extra|[$€£]\d[\d.]*|came from|debit|recogni[sz]e\w*|unknown|new card|(?:replacement|lost|physical) card|card (?:arrives?|come|be (?:sent|delivered))|support\w*|accepted|eligible for this|talking|speaking|get rid|close|hurt\w*|affect\w*|impact\w*|wrongly|not working|doesn't work|activat\w+|safe|secure|limit on top)"
+    r"(?:how (?:to|do|can|should|would)|why|what should i do|do i do|to do (?:if|when|about|with)|happens?|happened|wrong|steps?|ways?|options|mean|means|reasons?|"
+    r"causes?|causing|charge[ds]?|fees?|cost|refund\w*|top[- ]?up|transfer\w*|declined?|rejected|"
+    r"cancel\w*|verif\w+|identity|exchange rate|pins?|meaning of|purpose|life|ideas|proof|boost\w*|appear\w*|disappear\w*|vanish\w*|gone|passcode|password|disposable|virtual|cash|cheque|check deposit|improve|raise|pending|visible|difference|contact|report|fraud\w*|notify|damaged|broke\w*|stolen|extra|[$€£]\d[\d.]*|came from|debit|recogni[sz]e\w*|unknown|new card|(?:replacement|lost|physical) card|card (?:arrives?|come|be (?:sent|delivered))|support\w*|accepted|eligible for this|talking|speaking|get rid|close|hurt\w*|affect\w*|impact\w*|wrongly|not working|doesn't work|activat\w+|safe|secure|limit on top)"
 )
 """Words of a question about the rules or a mishap, which a help page answers for every asker."""
 REVEAL = (
@@ -40,7 +40,7 @@ OPENING = (
     r"i(?:'d| would)? (?:really )?(?:like|want|need|wish|prefer)(?: for)? you to|i(?:'m| am) (?:wondering|curious|asking|hoping)(?: if you (?:can|could|would))?|"
     r"i (?:was )?wonder(?:ing)?(?: if you (?:can|could))?|you (?:can|could|should|need to|have to|must)|do me a favor|be sure to|make sure (?:to|you|that you)|"
     r"(?:can you )?help me(?: out)?(?: to| and| with| in)?|help(?: to)?|assist me (?:in|with)|(?:provide|give) me (?:with )?(?:assistance|help) (?:in|with)|(?:get )?(?:assistance|help) (?:in|with)|try (?:to|and)|why don't you|how about you|feel free to|let's|lets|let us|"
-    r"i(?:'m| am) (?:trying|looking) to|i(?:'d| would)? (?:like|love|want|need|have|got|wish|wanna|gotta|was hoping|am going|have got)(?: to| ta)(?! be charged)|(?:i )?(?:wanna|gotta)|"
+    r"i(?:'m| am) (?:trying|looking) to|i(?:'d| would)? (?:like|love|want|need|wish|wanna|gotta)(?: to| ta)?(?! (?:be charged|to be charged|help\b))|i (?:have|got|have got|was hoping|am going) to|(?:i )?(?:wanna|gotta)|"
     r"i(?:'d| would) like)\b)*[\W_]*"
 )
 """Greetings, politeness and «I want you to» before the request proper."""
@@ -53,7 +53,7 @@ DEVICE = (
 )
 """Things that an assistant moves, sets or writes into."""
 ORDERED = (
-    r"(?:uber|lyft|taxi|cab|ride|car|rental|flights?|plane|hotel|room|table|reservations?|alarm|timer|wake ?up|reminder|appointment|meeting|event|"
+    r"(?:restaurant|cafeteria|pub|bar|brasserie|diner|eat|seats?|spot|fast food|food|drink|uber|lyft|taxi|cab|ride|car|rental|flights?|plane|hotel|room|table|reservations?|alarm|timer|wake ?up|reminder|appointment|meeting|event|"
     r"pizza|coffee|takeaway|delivery|day off|days off|vacation|pto|time off|oil change|tune[- ]?up|tire|maintenance|service|music|song)"
 )
 MODERN_CODE = (

@@ -86,7 +86,12 @@ _CREATIVE = re.compile(
 
 def personal(text: str) -> str | None:
     """The words by which the answer would hold a value of the asker's own, or None."""
-    if HOW_TO.search(text) or WHY.search(text) or _EXPLAINS.search(text) or (_PUBLIC.search(text) and "我的" not in text):
+    if (
+        HOW_TO.search(text)
+        or WHY.search(text)
+        or _EXPLAINS.search(text)
+        or (_PUBLIC.search(text) and "我的" not in text)
+    ):
         return None
     return _first(_PERSONAL, text)
 

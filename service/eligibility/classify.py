@@ -30,6 +30,7 @@ _END_CHARS = 300
 """Of a longer text only both ends are looked at: the request stands there, the middle is material."""
 
 
+_ENGLISH_WORD = regex.compile(r"[A-Za-z]{2}")
 _CHINESE = regex.compile(r"[\u4e00-\u9fff]")
 _ENGLISH = {
     "volatile": english.volatile,
@@ -67,12 +68,12 @@ def classify(
     if not text.strip():
         return Ineligible("blank", "the text is empty")
     ends = _ends(text)
-    at = english.read(ends)
+    at = english.read(ends) if _ENGLISH_WORD.search(ends) else None
     is_chinese = _CHINESE.search(ends) is not None
     for reason in RULES:
         if reason not in enabled:
             continue
-        seen = _ENGLISH[reason](at)
+        seen = _ENGLISH[reason](at) if at else None
         if seen is None and is_chinese:
             seen = _IN_CHINESE[reason](ends)
         if seen is None and extra and reason in extra:

@@ -128,6 +128,11 @@ def served(ttl_s: int | None, detail: str) -> str:
     return f"surehit; hit{ttl}; detail={_token(detail)}"
 
 
+def unanswered(detail: str) -> str:
+    """`Cache-Status` of a request that was neither answered by the cache nor sent on (`only-if-cached`)."""
+    return f"surehit; detail={_token(detail)}"
+
+
 def forwarded(
     forward: Forward, detail: str, *, stored: bool = False, collapsed: bool = False
 ) -> str:

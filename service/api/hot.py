@@ -176,7 +176,8 @@ class HotPath:
             if name == b"authorization":
                 authorization = value.decode("latin-1")
             elif name == b"cache-control":
-                cache_control = value.decode("latin-1")
+                more = value.decode("latin-1")
+                cache_control = more if cache_control is None else f"{cache_control}, {more}"
         try:
             body = await read_body(receive, self._max_body)
             caller = await self._keys().caller(

@@ -41,6 +41,8 @@ async def answer(parts: Parts, exchange: Exchange, identity: Identity, bypass: s
         found = Found(found.policy, why="degraded", is_trouble=True)
     if exchange.controls.only_if_cached:
         await _give_up(parts, caller, found)
+        reason = found.outcome.reason if isinstance(found.outcome, Miss) else found.why
+        exchange.looked = replies.not_cached_headers(reason)
         raise replies.NotCached("nothing stored answers this request")
     if isinstance(found.outcome, Miss) and found.key is not None and found.policy is not None:
         return await _fill(parts, exchange, identity, caller, found)
@@ -104,6 +106,7 @@ async def _not_kept(parts: Parts, exchange: Exchange, identity: Identity, found:
 async def _pass_by(parts: Parts, exchange: Exchange, identity: Identity, why: str | None) -> str:
     """The upstream's answer to a request that the cache must not touch, or whose caller it cannot check."""
     if exchange.controls.only_if_cached:
+        exchange.looked = replies.not_cached_headers(why or "degraded")
         raise replies.NotCached("requests like this one are never cached")
     policy = None
     if identity.caller is not None:
@@ -135,6 +138,7 @@ async def _call_alone(
     policy: Policy | None,
     headers: HeaderList,
 ) -> None:
+    exchange.looked = headers
     reader = parts.filler.start(call_of(parts, exchange, identity, policy)).join()
     try:
         await while_connected(exchange.incoming, _relay(exchange, reader, headers))

@@ -118,6 +118,8 @@ class Exchange:
     raw: bytes = b""
     body: JsonObject | None = None
     """None when it is no JSON object."""
+    looked: HeaderList = field(default_factory=list)
+    """What the cache has to say about this request, for replies that are errors of ours."""
 
     @property
     def model(self) -> str:
@@ -151,12 +153,14 @@ _FORM_FIELDS = {
 def upstream_path(raw_path: bytes) -> tuple[str, str]:
     """(provider, the path behind its base URL) of `/provider/v1/path`, percent-encoding as it came.
 
-    Raises MalformedBody for a path that would climb out of the upstream's base URL.
+    Raises MalformedBody for a path that would climb out of the upstream's base URL, also by way of an encoded slash,
+    which some servers take for one.
     """
     text = raw_path.decode("latin-1")
     _, provider, *rest = text.split("/")
     if rest[:1] == ["v1"]:
         rest = rest[1:]
-    if any(unquote(part) in (".", "..") for part in rest):
+    steps = unquote("/".join(rest)).replace("\\", "/").split("/")
+    if any(step in (".", "..") for step in steps):
         raise MalformedBody("path: must not hold `.` or `..`")
     return provider, "/".join(rest)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ from service.proxy.upstream import Target, UpstreamFailed, Upstreams, failed
 from service.storage import fills
 from service.store import Put, store
 from service.wire.api import JsonObject, WireApi
+from service.wire.assembling import StreamAssembler
 from service.wire.json_text import NotJson, dump, parse
 
 STORE_GRACE_S = 0.25
@@ -170,11 +172,10 @@ class Filler:
                 async with self._upstreams.call(
                     call.target, "POST", call.path, call.query, call.headers, call.content
                 ) as response:
-                    head = _head(response)
-                    if head.is_good and head.is_stream:
-                        assembler = call.api.assembler()
+                    head, chunks, is_plain = _opened(response, call)
+                    assembler = _assembler(call, head) if is_plain else None
                     flight.begin(head)
-                    async for chunk in response.aiter_bytes():
+                    async for chunk in chunks:
                         if assembler is not None:
                             assembler.feed(chunk)
                             if storing is None and assembler.complete is not None:
@@ -199,7 +200,7 @@ class Filler:
             answer = assembler.complete
             if answer is None:
                 self._measures.not_stored.labels(assembler.failure or "unknown").inc()
-        elif assembler is None and head.is_good and not flight.is_overflowing:
+        elif assembler is None and head.is_good and is_plain and not flight.is_overflowing:
             answer = _object(flight.whole_body)
         if answer is not None:
             storing = self._keep(call, flight, answer)
@@ -255,9 +256,33 @@ class Filler:
         return False
 
 
-def _head(response: httpx2.Response) -> Head:
+def _assembler(call: Call, head: Head) -> StreamAssembler | None:
+    if not head.is_good or not head.is_stream:
+        return None
+    try:
+        return call.api.assembler()
+    except ValueError:  # an API that knows no streams; what came is for the caller to judge
+        return None
+
+
+def _opened(response: httpx2.Response, call: Call) -> tuple[Head, AsyncIterator[bytes], bool]:
+    """(how the answer begins, its body, whether that is plain). We ask for no compression; some compress all the same.
+
+    What we can unpack is passed on and stored unpacked; what we cannot passes as it is, for the caller to unpack.
+    """
     headers = [(name.lower(), value) for name, value in response.headers.raw]
-    return Head(response.status_code, headers)
+    codings = response.headers.get_list("content-encoding", split_commas=True)
+    named = {coding.strip().lower() for coding in codings} - {"", "identity"}
+    if named <= _UNPACKED:
+        if named:
+            headers = [(n, v) for n, v in headers if n not in _OF_THE_CODING]
+        head = Head(response.status_code, headers, call.is_streaming)
+        return head, response.aiter_bytes(), True
+    return Head(response.status_code, headers, call.is_streaming), response.aiter_raw(), False
+
+
+_UNPACKED = frozenset({"gzip", "deflate"})
+_OF_THE_CODING = (b"content-encoding", b"content-length")
 
 
 def _object(body: bytes) -> JsonObject | None:

@@ -28,6 +28,8 @@ class Head:
 
     status: int
     headers: HeaderList
+    is_stream_expected: bool = False
+    """True where the call asked for a stream."""
 
     @property
     def is_good(self) -> bool:
@@ -36,8 +38,14 @@ class Head:
 
     @property
     def is_stream(self) -> bool:
-        """True for server-sent events."""
-        return any(n == b"content-type" and b"text/event-stream" in v for n, v in self.headers)
+        """True for server-sent events, and for an answer to a call for them that is not said to be JSON: some servers
+        name no type, and whoever waits for a stream must not wait for its end.
+        """
+        is_named = self._is_typed(b"text/event-stream")
+        return is_named or (self.is_stream_expected and not self._is_typed(b"json"))
+
+    def _is_typed(self, name: bytes) -> bool:
+        return any(n == b"content-type" and name in v.lower() for n, v in self.headers)
 
 
 class Flight:

@@ -76,6 +76,8 @@ def to_caller(headers: HeaderList, *, cached_route: bool, drop: Iterable[bytes] 
     dropped = _HOP_BY_HOP | _named_by_connection(headers) | {b"date"} | set(drop)
     if cached_route:
         dropped |= _REPLACED
+        # another Surehit behind this one speaks of entries that nobody here can ask about
+        headers = [(n, v) for n, v in headers if not n.startswith(_OURS)]
     return [(n, v) for n, v in headers if n not in dropped]
 
 

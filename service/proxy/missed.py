@@ -93,6 +93,7 @@ async def _relay(missed: Missed, reader: Reader, leads: bool) -> str | None:
         missed.parts, exchange, missed.policy, missed.key[1], missed.miss, why="stale-if-error"
     ):
         return "stale"
+    exchange.looked = _own_headers(missed, collapsed=not leads, stored=False)
     if head is None:
         raise failure_of(reader)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from service import ids
 from service.errors import SurehitError
-from service.outcome import Forward, Hit, Miss, forwarded, served
+from service.outcome import Forward, Hit, Miss, forwarded, served, unanswered
 from service.proxy.headers import HeaderList
 from service.storage.database import Row
 from service.wire import anthropic_messages, openai_chat
@@ -92,11 +92,21 @@ def bypass_headers(reason: str, *, forward: Forward = "bypass") -> HeaderList:
     return _common(forwarded(forward, reason), None, None)
 
 
-def error(provider: Provider, failure: SurehitError) -> tuple[HeaderList, bytes]:
-    """(headers, body) of an error of ours in the provider's shape. Clients retry unless told not to."""
+def not_cached_headers(reason: str) -> HeaderList:
+    """Headers of the refusal that `only-if-cached` asks for."""
+    return _common(unanswered(reason), None, None)
+
+
+def error(
+    provider: Provider, failure: SurehitError, looked: HeaderList | None = None
+) -> tuple[HeaderList, bytes]:
+    """(headers, body) of an error of ours in the provider's shape. Clients retry unless told not to.
+
+    `looked`: what the cache had said about the request before.
+    """
     shape = anthropic_messages if provider == "anthropic" else openai_chat
     body = dump(shape.error_body(failure.status, f"Surehit: {failure.detail}", code=failure.code))
-    headers = [(b"content-type", b"application/json"), _PRIVATE]
+    headers = [(b"content-type", b"application/json"), *(looked or [_PRIVATE])]
     if failure.status in _NO_RETRY or isinstance(failure, NotCached):
         headers.append((b"x-should-retry", b"false"))
     return headers, body

@@ -78,7 +78,7 @@ class Proxy:
         """Answer one request."""
         out, incoming = Out(send), Incoming(receive)
         provider = cast(Provider, scope["path"].split("/", 2)[1])
-        route = None
+        exchange: Exchange | None = None
         try:
             _, path = upstream_path(scope.get("raw_path") or scope["path"].encode())
             headers: HeaderList = list(scope["headers"])
@@ -90,20 +90,20 @@ class Proxy:
                 crossing = Crossing(provider, scope["method"], path, query, headers, content)
                 await self._cross(crossing, incoming, out)
                 return
-            route = api.NAME
             exchange = Exchange(api, provider, path, query, headers, incoming, out)
             outcome = await self._cached(exchange)
         except ClientGone:
             outcome = "client_gone"
         except SurehitError as error:
             outcome = "error"
-            await _refuse(provider, error, out)
+            await _refuse(provider, error, out, exchange)
         except Exception:
             log.exception("proxy_failed", path=scope["path"])
             outcome = "error"
-            await _refuse(provider, SurehitError("the service failed; its log says more"), out)
-        if route is not None:
-            self._parts.measures.requests.labels(route, outcome).inc()
+            failure = SurehitError("the service failed; its log says more")
+            await _refuse(provider, failure, out, exchange)
+        if exchange is not None:
+            self._parts.measures.requests.labels(exchange.api.NAME, outcome).inc()
 
     async def _cached(self, exchange: Exchange) -> str:
         exchange.controls = controls.read(exchange.headers)
@@ -177,9 +177,11 @@ async def _relay_raw(response: httpx2.Response, out: Out, added: HeaderList) -> 
     await out.end()
 
 
-async def _refuse(provider: Provider, error: SurehitError, out: Out) -> None:
+async def _refuse(
+    provider: Provider, error: SurehitError, out: Out, exchange: Exchange | None
+) -> None:
     if not out.is_begun:
-        headers, body = replies.error(provider, error)
+        headers, body = replies.error(provider, error, exchange and exchange.looked)
         await out.whole(error.status, headers, body)
 
 

@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DATA ?= $(CURDIR)/.surehit
+JOBS ?= 2
 export HNSWLIB_NO_NATIVE := 1
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
@@ -47,7 +48,7 @@ format: setup-dev ## Put the code into shape
 	$(BIN)/ruff check --fix .
 
 test: check ## Everything that CI runs: check, then all tests
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n $(JOBS) --dist loadfile
 
 test-fast: setup-dev ## Tests without simulations and many-process tests
 	$(BIN)/pytest -q -m "not slow"
@@ -55,7 +56,7 @@ test-fast: setup-dev ## Tests without simulations and many-process tests
 test-slow: setup-dev ## Only those
 	$(BIN)/pytest -q -m slow
 
-bench: setup-dev ## Measure on this machine; writes bench/*.json and README's tables
+bench: setup-dev ## Measure on this machine; writes docs/bench/*.json and the tables of docs/figures.md
 	$(BIN)/surehit bench all
 
 clean: ## Remove what was made here

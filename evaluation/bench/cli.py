@@ -9,7 +9,7 @@ import orjson
 import typer
 
 bench_app = typer.Typer(
-    help="Measure: replay, guards, loop, http. Ratios hold within one run on one machine.",
+    help="Measure. Ratios hold within one run on one machine; `all` runs what needs no labelled data.",
     no_args_is_help=True,
 )
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
@@ -76,7 +76,9 @@ def guards(
 
 @bench_app.command()
 def http(
-    entries: Annotated[int, typer.Option(min=5_000)] = 10_000,
+    entries: Annotated[
+        int, typer.Option(min=10_000, help="More than the 4,096 vectors that are remembered.")
+    ] = 20_000,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     seconds: Annotated[float, typer.Option(min=0.2, help="Per workload and round.")] = 2.0,
     database_url: Annotated[
@@ -96,6 +98,83 @@ def http(
         tell=lambda text: typer.echo(text, err=True),
     )
     _emit(found, bench.render(found), as_json)
+
+
+@bench_app.command()
+def embed(
+    model: Annotated[
+        list[str] | None, typer.Option(help="Several times; default minilm, e5-small, use.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1)] = 3,
+    texts: Annotated[int, typer.Option(min=8, help="Texts per length and round.")] = 200,
+    as_json: Json = False,
+) -> None:
+    """Milliseconds per text of each model, alone and in batches, against sentence-transformers."""
+    from evaluation.bench import embed as bench
+    from index.types import ModelNotInstalled
+
+    try:
+        found = bench.run(
+            models=model or ["minilm", "e5-small", "use"],
+            rounds=rounds,
+            texts=texts,
+            models_dir=_models_dir(),
+            tell=lambda text: typer.echo(text, err=True),
+        )
+    except ModelNotInstalled as error:
+        raise typer.BadParameter(str(error)) from error
+    _emit(found, bench.render(found), as_json)
+
+
+@bench_app.command()
+def index(
+    size: Annotated[
+        list[int] | None, typer.Option(min=1, help="Several times; default 1k, 10k, 100k, 300k.")
+    ] = None,
+    queries: Annotated[int, typer.Option(min=10)] = 2_000,
+    as_json: Json = False,
+) -> None:
+    """Search time, recall of would-be hits, memory and snapshots of the index, against exact search."""
+    from evaluation.bench import index as bench
+
+    found = bench.run(
+        sizes=size or (1_000, 10_000, 100_000, 300_000),
+        queries=queries,
+        tell=lambda text: typer.echo(text, err=True),
+    )
+    _emit(found, bench.render(found), as_json)
+
+
+@bench_app.command(name="all")
+def everything(
+    only: Annotated[
+        list[str] | None, typer.Option(help="embed, index, http, restart, proxy; several times.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the JSON files.")] = Path("docs/bench"),
+    document: Annotated[
+        Path, typer.Option(help="Its tables between <!-- bench:NAME --> marks are replaced.")
+    ] = Path("docs/figures.md"),
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, one round.")] = False,
+    as_json: Json = False,
+) -> None:
+    """The benchmarks that need no labelled data, kept as JSON and as tables (half an hour)."""
+    from evaluation.bench import everything as bench
+
+    names = only or list(bench.BENCHES)
+    if unknown := set(names) - set(bench.BENCHES):
+        raise typer.BadParameter(
+            f"--only: unknown {', '.join(sorted(unknown))}; there are {', '.join(bench.BENCHES)}"
+        )
+    found = bench.run(
+        names,
+        models_dir=_models_dir(),
+        out=out,
+        document=document,
+        is_quick=quick,
+        tell=lambda text: typer.echo(text, err=True),
+    )
+    text = "\n\n".join(f"{name}\n{bench.BENCHES[name].table(f)}" for name, f in found.items())
+    _emit(found, text, as_json)
 
 
 @bench_app.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import platform
 import statistics
 import tempfile
 import time
@@ -16,30 +15,21 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import numpy as np
 import orjson
 
-from evaluation.bench import load, processes
+from evaluation.bench import embed, load, processes
+from evaluation.bench.machine import machine
 from index.embedding import catalog
+from index.types import Embedder
 
 CLIENTS = (1, 8, 32)
+_NAIVE_CLIENTS = 8
+_NAIVE_ENTRIES = 10_000
+"""More would only make the comparison with every vector slower."""
 _VERBS = "set change remove find share copy archive rename".split()
 _WORDS = "invoice account limit report team plan key region backup export filter alert domain seat webhook".split()
 _ANSWER = {"text": "x" * 1880}
-
-
-def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
-    model = ""
-    if Path("/proc/cpuinfo").exists():
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    return {
-        "cpu": model or platform.processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-    }
 
 
 def run(
@@ -58,16 +48,18 @@ def run(
         key = _prepare(data, database_url)
         service = stack.enter_context(processes.service(data, database_url=database_url))
         floor = stack.enter_context(processes.floor())
+        embedder = catalog.load(catalog.default_for("en"), models_dir)
+        naive = _naive(stack, data, embedder, min(entries, _NAIVE_ENTRIES))
         tell(f"filling {entries} entries")
         asyncio.run(_fill(service, key, entries))
         samples: dict[str, list[dict[str, Any]]] = {}
-        bare = _bare_embedding(models_dir)
+        fresh = itertools.count(1_000_000)
         for n in range(rounds):
             tell(f"round {n + 1} of {rounds}")
-            for name, figures in asyncio.run(_round(service, floor, key, entries, seconds, n)):
+            found = asyncio.run(_round(service, floor, naive, key, entries, seconds, fresh))
+            for name, figures in found:
                 samples.setdefault(name, []).append(asdict(figures))
-            bare_ms = bare()
-            samples.setdefault("bare_embed", []).append({"p50_ms": bare_ms})
+            samples.setdefault("bare_embed", []).append({"p50_ms": _bare_embedding(embedder)})
         memory = load.memory_mb(service.pid)
     medians = {name: _medians(rows) for name, rows in samples.items()}
     return {
@@ -84,74 +76,52 @@ def run(
 async def _round(
     service: processes.Running,
     floor: processes.Running,
+    naive: processes.Running | None,
     key: str,
     entries: int,
     seconds: float,
-    number: int,
+    fresh: Iterator[int],
 ) -> list[tuple[str, load.Figures]]:
+    """Every workload once."""
     authorization = f"Authorization: Bearer {key}\r\n"
-    found = []
     exact = [_lookup(_question(n % entries), authorization) for n in range(0, 2000, 7)]
-    for clients in CLIENTS:
-        found.append(
-            (
-                f"floor_c{clients}",
-                await load.run(floor.port, exact, clients=clients, seconds=seconds, pid=floor.pid),
-            )
+    hits = _each(fresh, authorization, entries, hit=True)
+    misses = _each(fresh, authorization, entries, hit=False)
+
+    async def measure(
+        server: processes.Running, source: Any, clients: int, expect: bytes = b""
+    ) -> load.Figures:
+        return await load.run(
+            server.port, source, clients=clients, seconds=seconds, pid=server.pid, expect=expect
         )
-        found.append(
-            (
-                f"exact_c{clients}",
-                await load.run(
-                    service.port,
-                    exact,
-                    clients=clients,
-                    seconds=seconds,
-                    pid=service.pid,
-                    expect=b'"tier":"exact"',
-                ),
-            )
-        )
-        fresh = itertools.count(number * 10_000_000 + clients * 1_000_000)
-        found.append(
-            (
-                f"semantic_c{clients}",
-                await load.run(
-                    service.port,
-                    _each(fresh, authorization, entries, hit=True),
-                    clients=clients,
-                    seconds=seconds,
-                    pid=service.pid,
-                    expect=b'"tier":"semantic"',
-                ),
-            )
-        )
-        found.append(
-            (
-                f"miss_c{clients}",
-                await load.run(
-                    service.port,
-                    _each(fresh, authorization, entries, hit=False),
-                    clients=clients,
-                    seconds=seconds,
-                    pid=service.pid,
-                    expect=b'"reason":"below_threshold"',
-                ),
-            )
-        )
-        found.append(
-            (
-                f"store_c{clients}",
-                await load.run(
-                    service.port,
-                    _stores(fresh, authorization),
-                    clients=clients,
-                    seconds=seconds,
-                    pid=service.pid,
-                ),
-            )
-        )
+
+    found = []
+    for c in CLIENTS:
+        found.append((f"floor_c{c}", await measure(floor, exact, c)))
+        found.append((f"exact_c{c}", await measure(service, exact, c, b'"tier":"exact"')))
+        found.append((f"semantic_c{c}", await measure(service, hits, c, b'"tier":"semantic"')))
+        found.append((f"miss_c{c}", await measure(service, misses, c, b'"below_threshold"')))
+        found.append((f"store_c{c}", await measure(service, _stores(fresh, authorization), c)))
+        if naive is not None and c <= _NAIVE_CLIENTS:
+            plain = _each(fresh, "", min(entries, _NAIVE_ENTRIES), hit=True)
+            found.append((f"naive_c{c}", await measure(naive, plain, c, b'"tier":"semantic"')))
+    busy, _ = await asyncio.gather(
+        measure(service, exact, 1, b'"tier":"exact"'), measure(service, misses, 8)
+    )
+    found.append(("exact_beside_8_misses", busy))
     return found
+
+
+def _naive(
+    stack: ExitStack, data: Path, embedder: Embedder, entries: int
+) -> processes.Running | None:
+    """The cache of an afternoon with the same questions; None without sentence-transformers."""
+    folder = embed.model_folder()
+    if folder is None:
+        return None
+    file = data / "vectors.npy"
+    np.save(file, embedder.embed([_question(n) for n in range(entries)]))
+    return stack.enter_context(processes.naive(folder, file))
 
 
 def _question(n: int) -> str:
@@ -241,21 +211,15 @@ def _prepare(data: Path, database_url: str) -> str:
     return str(orjson.loads(done.stdout)["key"])
 
 
-def _bare_embedding(models_dir: Path) -> Callable[[], float]:
+def _bare_embedding(embedder: Embedder) -> float:
     """Median milliseconds of one bare call of the same model on the same kind of text."""
-    embedder = catalog.load(catalog.default_for("en"), models_dir)
-    fresh = itertools.count()
-
-    def measure() -> float:
-        took = []
-        for _ in range(200):
-            text = _reworded(next(fresh))
-            began = time.perf_counter()
-            embedder.embed([text])
-            took.append(time.perf_counter() - began)
-        return statistics.median(took) * 1000
-
-    return measure
+    took = []
+    for n in range(200):
+        text = _reworded(n)
+        began = time.perf_counter()
+        embedder.embed([text])
+        took.append(time.perf_counter() - began)
+    return statistics.median(took) * 1000
 
 
 def _medians(rows: list[dict[str, Any]]) -> dict[str, float]:
@@ -274,10 +238,17 @@ def _ratios(m: dict[str, dict[str, float]]) -> dict[str, float]:
         found[f"exact p50 / floor p50, c={c}"] = (
             m[f"exact_c{c}"]["p50_ms"] / m[f"floor_c{c}"]["p50_ms"]
         )
-    found["semantic p50 / bare embed p50, c=1"] = (
-        m["semantic_c1"]["p50_ms"] / m["bare_embed"]["p50_ms"]
+    bare_ms = m["bare_embed"]["p50_ms"]
+    found["semantic p50 / bare embed p50, c=1"] = m["semantic_c1"]["p50_ms"] / bare_ms
+    found["semantic p50 - bare embed p50, c=1, ms"] = m["semantic_c1"]["p50_ms"] - bare_ms
+    found["exact p99 beside 8 misses / idle"] = (
+        m["exact_beside_8_misses"]["p99_ms"] / m["exact_c1"]["p99_ms"]
     )
-    found["miss p50 / bare embed p50, c=1"] = m["miss_c1"]["p50_ms"] / m["bare_embed"]["p50_ms"]
+    if f"naive_c{_NAIVE_CLIENTS}" in m:
+        found[f"semantic rps / naive rps, c={_NAIVE_CLIENTS}"] = (
+            m[f"semantic_c{_NAIVE_CLIENTS}"]["rps"] / m[f"naive_c{_NAIVE_CLIENTS}"]["rps"]
+        )
+    found["miss p50 / bare embed p50, c=1"] = m["miss_c1"]["p50_ms"] / bare_ms
     if "cpu_ms" in m["semantic_c32"] and m["semantic_c1"].get("cpu_ms"):
         found["semantic CPU, c=32 / c=1"] = m["semantic_c32"]["cpu_ms"] / m["semantic_c1"]["cpu_ms"]
         found["exact CPU / floor CPU, c=1"] = m["exact_c1"]["cpu_ms"] / max(
@@ -302,3 +273,36 @@ def render(found: dict[str, Any]) -> str:
             rows.append(f"  {name:14} p50 {m['p50_ms']:8.3f} ms")
     rows += [f"  {name:40} {value:6.2f}" for name, value in found["ratios"].items()]
     return "\n".join(rows)
+
+
+def table(found: dict[str, Any]) -> str:
+    """The figures as Markdown tables."""
+    lines = [
+        f"{found['database']}, {found['entries']:,} entries, {found['rounds']} rounds; "
+        "API key, metrics and re-check on.",
+        "",
+        "| workload | c=1: per s, p50, p99 | c=8 | c=32 |",
+        "|---|---|---|---|",
+    ]
+    medians = found["medians"]
+    for name in ("floor", "exact", "semantic", "miss", "store", "naive"):
+        cells = []
+        for c in CLIENTS:
+            m = medians.get(f"{name}_c{c}")
+            cells.append(
+                f"{m['rps']:,.0f}/s, {m['p50_ms']:.2f}, {m['p99_ms']:.2f} ms" if m else "–"
+            )
+        lines.append(f"| {_NAMES[name]} | {' | '.join(cells)} |")
+    lines += ["", "| ratio within this run | |", "|---|---|"]
+    lines += [f"| {name} | {value:.2f} |" for name, value in found["ratios"].items()]
+    return "\n".join(lines)
+
+
+_NAMES = {
+    "floor": "bare ASGI route (the floor)",
+    "exact": "exact hit",
+    "semantic": "semantic hit",
+    "miss": "miss",
+    "store": "store",
+    "naive": "FastAPI + SentenceTransformer.encode + flat search",
+}

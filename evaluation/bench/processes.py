@@ -61,6 +61,14 @@ def floor() -> Iterator[Running]:
 
 
 @contextmanager
+def naive(model_folder: Path, vectors_file: Path) -> Iterator[Running]:
+    """The cache of an afternoon (naive.py)."""
+    arguments = ["-m", "evaluation.bench.naive", "{port}", str(model_folder), str(vectors_file)]
+    with _process(arguments, "/healthz", {}) as running:
+        yield running
+
+
+@contextmanager
 def upstream(latency_s: float) -> Iterator[Running]:
     """The fake provider; each answer takes at least so long."""
     arguments = ["-m", "evaluation.bench.upstream", "{port}", str(latency_s)]

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 
 from evaluation.bench import load, processes
-from evaluation.bench.http import machine
+from evaluation.bench.machine import machine
 
 CLIENTS = (1, 8, 32)
 STORED = 200
@@ -210,3 +210,13 @@ def render(found: dict[str, Any]) -> str:
             f"added {ratio['added_p50_ms']:7.2f} ms"
         )
     return "\n".join(rows)
+
+
+def table(found: dict[str, Any]) -> str:
+    """The ratios as a Markdown table."""
+    lines = [f"{found['database']}.", "", "| ratio | p50 | p99 | added p50 |", "|---|---|---|---|"]
+    for name, ratio in found["ratios"].items():
+        lines.append(
+            f"| {name} | {ratio['p50']:.2f} | {ratio['p99']:.2f} | {ratio['added_p50_ms']:.2f} ms |"
+        )
+    return "\n".join(lines)

@@ -17,7 +17,7 @@ import httpx2
 import numpy as np
 
 from evaluation.bench import load, processes
-from evaluation.bench.http import machine
+from evaluation.bench.machine import machine
 from index.embedding import catalog
 from service import key
 from service.app import build_cache, wall_clock_ms
@@ -158,4 +158,21 @@ def render(found: dict[str, Any]) -> str:
     for start in found["starts"]:
         figures = ", ".join(f"{k} {v:.2f}" for k, v in start.items() if isinstance(v, float))
         lines.append(f"  {start['start']:26} {figures}")
+    return "\n".join(lines)
+
+
+def table(found: dict[str, Any]) -> str:
+    """The figures as a Markdown table."""
+    lines = [
+        f"{found['entries']:,} entries.",
+        "",
+        "| start | process answers | first exact hit | first semantic hit | memory |",
+        "|---|---|---|---|---|",
+    ]
+    for start in found["starts"]:
+        memory = f"{start['memory_mb']:.0f} MB" if start["memory_mb"] else "–"
+        lines.append(
+            f"| {start['start']} | {start['health_s']:.1f} s | {start['exact_hit_s']:.1f} s | "
+            f"{start['semantic_hit_s']:.1f} s | {memory} |"
+        )
     return "\n".join(lines)

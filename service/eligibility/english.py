@@ -143,20 +143,24 @@ _HOUSEHOLD = _any(
 """Bills, tanks, tyres, cards: a household's own values, also asked for with «should» and «will»."""
 
 
-_OWN_VALUE = _compile(r"(?:\S+ ){0,9}?(?:my|our|mine)\b(?! (?:nearest|closest|area)\b)")
+_OWN_VALUE = _compile(r"(?:\S+ ){0,9}?(?:my|mine)\b(?! (?:nearest|closest|area)\b)")
 _OWN_HELD = _compile(r"\b<own> (?:[\w'&.-]+ ){0,4}?<held>\b")
 _GENERIC = _compile(r"\b<generic>\b")
 _ASKERS = _compile(r"(?<!\ba )(?<!\ban )\b<askers>\b")
+_LEAD = re.compile(
+    r"^(?:(?:new|recent|any|unread|the|last|open|all|my|this|this week'?s|upcoming|refresh|check|status of|list|show|no|what|those|to do) )+"
+)
 _DEFINITION = _compile(
-    r"\bwhat(?:'s| is| are|s)? (?:a|an|\w+ \w+ mean)\b|\bmeans?\b|\bdefin|\bwork\b|\bgood\b|\bpolicy\b(?! num)|\baverage\b|\bcalculated\b|\bnormal\b|\bideal\b|\bbest\b"
+    r"\bwhat(?:'s| is| are|s)? (?:a|an|\w+ \w+ mean)\b|\bmeans?\b|\bdefin|\b(?:does|do|it|they) (?:\w+ ){0,3}work\b|\bgood\b|\bpolicy\b(?! num)|\baverage\b|\bcalculated\b|\bnormal\b|\bideal\b|\bbest\b"
 )
 _I_STATE = _any(
     r"""
     \b(?:did|have|had|was|were) (?:i|we)\b(?! (?:been charged|charged|get charged|to)\b)
     \b(?:do|does) (?:i|we) (?:still |currently |already |also |really |even |actually )?(?:have(?! to\b)|own|owe|make|earn|get paid|get off|spend|got|weigh|look|stand|know|like|last|next|finally|use)\b
-    \bam i\b(?! (?:able|allowed|permitted|required|supposed|going to be charged|being|charged|not able|unable|not being|getting|still being|seeing|talking|speaking|chatting|your|a robot|the only)\b)
+    \bam i\b(?! (?:able|allowed|permitted|required|supposed|going to be charged|being|charged|not able|unable|not being|getting (?:charged|an?\b|another)|still being|seeing|talking|speaking|chatting|your|a robot|the only)\b)
     \b(?:what|how much|how many|when|which|any \w+|everything|date|time|last|all|it)\b.{0,30}\b(?:i|we)(?:'ve| have| am|'m)? (?:still |currently |already |last |recently |just )?(?:owe|owed|earn|earned|make|made|spent|spend|got paid|get paid|scheduled|have left|got left|left|used up|have (?:scheduled|planned|saved|due|on)|bought|purchased)\b
     \b(?:when|what|which|that|of \w+|time|day) (?:\w+ ){0,2}?i (?:last|have(?! to\b| an? (?:problem|issue|question))|had|get paid|got paid|received?|am enrolled|'m enrolled|am a member|'m a member|need to (?:pay|remember)|have to pay|want to remember|wanted to|was (?:to|supposed)|replaced|changed)\b
+    \b(?:wanted|want|supposed|had|was) (?:\w+ )?to (?:remember|recall)\b|\bremind(?:ed)? me (?:of|what|about)\b|\b(?:things?|what|items?) i (?:need|have) to do\b|^what do i (?:have|need) to do\W*$
     \bwhere (?:i am|am i|we are|are we)\b|\bwho (?:i am|am i)\b
     """
 )
@@ -175,9 +179,9 @@ _NUMBERED = _compile(
 )
 _SELF = _any(
     r"""
-    \b(?:what|do you|you|say|know|remember|tell me|recall|my) (?:\w+ ){0,4}?(?:my|me) (?:(?:first|last|full|real|user|current|given) )?(?:name|nickname)\b(?! is\b)|\bname\b.{0,25}\b(?:for|call|to|of) me\b|\bhow is my name\b|\bwhat do you call me\b|\bcalling me\b|\bwho (?:do you think )?i am\b
-    \b(?:what|which|name of|know|tell me|who)\b.{0,20}\b(?:this|current|that) (?:song|track|tune|music|album|artist)\b|\b(?:what|which) (?:song|track|tune|music)\b|\b(?:song|track|music|tune) (?:is|that's|that is|i'm|currently|now|playing|on right)\b|\bwho(?:'s| is)? (?:sings?|singing|plays?|playing|sang|made) (?:this|that|it)\b
-    \b(?:find|locate|where|lost|misplaced|track|missing|whereabouts|location of)\b.{0,30}\b(?:my|the) (?:\w+ )?(?:phone|cell|cellphone|iphone|keys|device|wallet|luggage|bags?|suitcase|package|order)\b
+    \b(?:what|do you|you|say|know|remember|tell me|recall|my) (?:\w+ ){0,4}?(?:my|me) (?:(?:first|last|full|real|user|current|given) )?(?:name|nickname)\b(?! is\b)|\bname\b.{0,25}\b(?:for|call|to|of) me\b|\bhow is my name\b|\bwhat\b.{0,35}\b(?:called|refer(?:red)?|know me|nym|names?)\b.{0,20}\b(?:me|i'm|i am|as)\b|\b(?:know|what) (?:what )?(?:you call me|i'm called|i am called)\b|\bmy name\W*$|\bwhat do you call me\b|\bcalling me\b|\b(?:know|tell me|say|remember|guess) who i am\b
+    \b(?:what|which|name of|know|tell me|who)\b.{0,20}\b(?:this|current|that) (?:song|track|tune|music|album|artist)\b|\b(?:what|which) (?:song|track|tune|music)\b|\b(?:song|track|music|tune) (?:is|that's|that is|i'm|currently|now|playing|on right)\b|\b(?:this|that) (?:song|band|artist|singer|album|track|tune|composer|release)\b|\b(?:title|name|singer|artist|writer|length) of (?:the )?song\W*$|\bthe song (?:is|on speaker|that|by)\b|^(?:who is |what is |tell me |name )?(?:the )?(?:singer|artist|song writer|artist name|song)\W*$|\bwho(?:'s| is)? (?:this on|sings?|singing|plays?|playing|sang|made) (?:this|that|it)\b
+    \b(?:find(?:ing)?|locat(?:e|ing)|where|lost my (?=phone)|misplaced|track(?:ing)?|missing|seen|whereabouts|location of)\b.{0,30}\b(?:my|the) (?:\w+ )?(?:phone|cell|cellphone|iphone|keys|device|wallet|luggage|bags?|suitcase|package|order)\b
     \b(?:my|our|present|current|exact) (?:\w+ )?(?:location|whereabouts|coordinates|position)\b|\bwhere (?:am i|i am|are we|we are|i'm)\b
     """
 )
@@ -196,6 +200,8 @@ _ITEMS = _any(
     \b(?:phone|mobile|cell|contact|home|office|telephone)? ?(?:number|address|contact details?|contact info\w*|email|e-mail|birthday) (?:for|of|is) (?:my |the )?(?:mom|mum|dad|mother|father|brother|sister|wife|husband|friend|boss|uncle|aunt|[a-z]+ from my|[a-z]+ in my)\b|\bmy (?:mom|mum|dad|mother|father|brother|sister|wife|husband|friend|boss|uncle|aunt|son|daughter)'?s? (?:\w+ )?(?:number|address|email|birthday|phone)\b
     \b(?:upcoming|next|scheduled|remaining|pending|planned|first|last|any|my|what|which|all|these|those|today's|tomorrow's|set)(?: \w+)? (?:alarms?|reminders?|meetings?|appointments?|schedules?)\b(?! (?:rooms?|clocks?|software|apps?)\b)
     \b(?:is|are|do|does|did|have|has|what time|when|when's|what|who|where|how long|how many)\b(?: \w+){0,4} (?:the |an? |any |my )?(?:alarms?|reminders?|meetings?|appointments?)\b(?! (?:rooms?|clocks?|software|apps?)\b)
+    \b(?:show|give|tell|mention|check|what|what's|whats|provide|which|read|open)\b.{0,30}\b(?:the|my|all|current|available|me|work|are) lists?\b(?! of\b| comprehension| in python)
+    \b(?:gmail|yahoo mail|e?mails?)\b.{0,20}\b(?:unread|new|received|inbox)\b|\b(?:unread|new|any|recent|last|latest) (?:e?mails?)\b
     \b(?:on|in) (?:the|my) (?:calendar|agenda|schedule)\b
     """
 )
@@ -225,7 +231,7 @@ def personal(at: Reading) -> str | None:
     if " my " not in at.text and _SOFTWARE.search(at.text):
         return None
     generic = _GENERIC.search(at.text) is not None
-    if not generic and not _DEFINITION.search(at.text):
+    if not generic and (" my " in at.text or not _DEFINITION.search(at.text)):
         found = _HOUSEHOLD.search(at.text) or (_SPENT.search(at.text) if at.asked else None)
         if found:
             return found.group()
@@ -240,11 +246,11 @@ def personal(at: Reading) -> str | None:
 
 
 def _about_own(at: Reading, *, is_value: bool, generic: bool) -> str | None:
+    if generic:
+        return None
     found = _I_STATE.search(at.inner)
     if found:
         return found.group()
-    if generic:
-        return None
     is_asked = is_value or at.asked
     own = _OWN_VALUE.match(at.inner) if is_asked else None
     if own:
@@ -257,7 +263,7 @@ def _about_own(at: Reading, *, is_value: bool, generic: bool) -> str | None:
 
 
 def _somebodys_item(at: Reading, *, is_question: bool, generic: bool) -> str | None:
-    if _DEFINITION.search(at.text):
+    if " my " not in at.text and _DEFINITION.search(at.text):
         return None
     car = _THE_CAR.search(at.text)
     if car and is_question and _CAR_STATE.search(at.text):
@@ -265,7 +271,7 @@ def _somebodys_item(at: Reading, *, is_question: bool, generic: bool) -> str | N
     found = _ITEMS.search(at.text) if is_question else None
     if found:
         return found.group()
-    askers = _ASKERS.search(at.inner) if is_question else _ASKERS.match(at.inner)
+    askers = _ASKERS.search(at.inner) if is_question else _ASKERS.match(_LEAD.sub("", at.inner))
     if askers and not generic:
         return askers.group()
     if not is_question and at.inner.count(" ") < 6:
@@ -283,7 +289,7 @@ _CODE = _compile(r"[`(={};]|\b<modern_code>\b")
 _HOME = _compile(
     r"\b(?:my|our) (?:\w+ ){0,4}?<device>\b|\b(?:to-?do|shopping|grocery) list\b|\b(?:calendar|playlist)\b"
 )
-_ERRAND = re.compile(r"(?:book|reserve|order|get|find|need|want|play)\b")
+_ERRAND = re.compile(r"(?:book|reserve|order (?!by)|get (?:me|us)|find|need|want|play)\b")
 _CERTAIN = re.compile(
     r"[$£€]\s?\d|\b(?:freeze|call|calendar|list|alarm|flight|hotel|table|reservation)\b"
 )
@@ -299,7 +305,7 @@ _NO_CODE = _any(
     (?:turn|switch|shut|power|crank|bring|tone|cut|kill)\b.{0,40}\b(?:on|off|up|down|out|lights?|power)\b
     (?:slow down|speed up|louder|quieter|softer|brighter|darker|more light|volume|lights?|be (?:quiet|silent)|shut up|abort|undo|never ?mind|forget it|go (?:back|silent|forward|past|on|to sleep)|go (?:in)?to (?:the )?(?:next|upcoming|whisper|channel|\w+ mode)|enter \w+ mode|refrain|move on\w*|fast forward|off the)\b
     (?:stop|cancel|exit|quit|end|abort|halt|next|skip|pause|leave)\b(?: (?:it|that|this|now|please|talking|everything|all|action|request|what|the|my|your|speaking|whispering|playing|making|doing|current|whisper|after)\b.*|\W*)$
-    (?:speak|talk|respond|answer|reply|converse|communicate)\b.{0,30}\b(?:in|to me|with|slow\w*|fast\w*|quick\w*|loud\w*|\w+er)\b|(?:speak|talk|whisper)\b
+    (?:speak|talk|respond|answer|reply|converse|communicate)\b.{0,30}\b(?:in|to me|with|slow\w*|fast\w*|quick\w*|loud\w*|\w+er)\b|(?:speak|talk|whisper)\b(?! to you (?:later|soon|tomorrow)| about| with you)
     (?:add|put|include|place|stick|throw|insert|move|save|log|mark|note|enter|append|attach|set)\b.{1,80}\b(?:to|in|on|onto|into|down|off|for|as)\b.{2,}
     (?:rate|give|award)\b.{1,90}\b(?:stars?|points?|out of|of 6|/ ?\d|rating|\d+)\b|rate \S+
     (?:sync|unsync|pair|unpair|connect|disconnect|link)(?: (?:to|with|from|my|me|the|your|phone|up|device)\b)
@@ -316,6 +322,7 @@ _AT_ASSISTANT = _any(
     \b(?:call|calling|name|naming|refer to|referring to|address|rename|nickname) (?:you|me|yourself)\b|^(?:my|your) (?:new )?name (?:will|should|shall)\b|^(?:my|your) (?:new )?name is\b(?=.{0,25}$)|\bwill be your name\b|^(?:i'm|i am) (?:called|named|leaving|home|going to (?:bed|sleep|call))\b|\bgo by\b|\bto be called\b
     \b(?:speak|talk|respond|answer|language|responses?|speaking|talking)\b.{0,25}\b(?:english|spanish|french|german|chinese|japanese|italian|russian|korean|arabic|slower|faster|slowly|quickly|quieter|louder|quicker)\b
     \b(?:rat(?:e|ed|es|ing)|giv(?:e|ing)|gave|award|deserves?|gets?|was|is|good for|should (?:get|have|be)|needs?|earns|saga|series|novel|book|essay)\b.{0,90}\b(?:zero|one|two|three|four|five|six|\d)\b ?(?:stars?\b|points?\b|out of|of 6|/ ?\d|rating\b|\.?$|and a best)
+    \b(?:be|been|get|need|want|have|like) (?:\w+ )?(?:added|put|removed|deleted|cleared|changed|set|moved|raised|placed|included|turned|posted)\b.{0,40}\b(?:list|playlist|calendar|schedule|lights?|alarm|songs?|language|reminder)\b|\b(?:list|playlist|calendar|schedule|lights?|language|event|alarm|room|playlist.*)\b.{0,20}\b(?:be|needs?|should) (?:\w+ )?(?:added|put|removed|deleted|clear\w*|changed|set|moved|raised|another|include|an)\b|\bbe (?:called|reminded|texted)\b|^(?:for|in|on|to) (?:my|the) .{1,50}\b(?:add|put|include)\b|^(?:table|restaurant|seats?|reservations?|seating) (?:for|in|at)\b|\bwants? (?:to )?(?:go )?(?:eat|dine|to go to a)\b|\b(?:female|male|british|different|new) (?:\w+ )?(?:voice|accent)\b|^(?:terminate|scrap|destroy|kill|stop|abort)(?: the)?(?: current)?(?: process| task| action)?\W*$
     \bneeds? to be (?:reminded|texted|called|woken|up)\b|\bi need to (?:be )?up by\b|\bwake me\b|\bremind (?:me|it|us)\b(?! (?:what|why|how|who|where|when|which|of (?:the|how|what)|again)\b)
     ^(?:(?:can|could|may|might|is it possible for) (?:i|we|me|us)(?: please| to)*|i(?:'m| am) (?:looking (?:for|to)|in need of|going to need)) (?:get |have |make |book |rent |reserve |hire |order |schedule |set up |rename |change |stop |skip |move |turn |play |hear |listen )(?:\S+ ){0,5}?(?:reservations?|table|hotel|room|flight|car|taxi|uber|cab|ride|rental|jeep|suv|song|track|music|lights?|name|volume|appointment|meeting|next|radio)\b
     ^(?:the |these |this |it(?:'s| is) |its )?(?:\w+ ){0,3}(?:too|very|so) (?:bright|dark|loud|quiet|low|dim|fast|slow)\b|^it(?:'s| is) dark\b
@@ -326,7 +333,7 @@ _AT_ASSISTANT = _any(
     """
 )
 _WANTED = _compile(
-    r"(?:eat|dine|go|drink|find|get|need|want|bring|take)\b.{0,60}\b(?:restaurant|cafeteria|pub|bar|food|table|reservation|diner|party of|bistro|brasserie|tavern|eat|hotel)\b|eat (?:at|in|with|within)\b|(?:an?|two|three|\d+|reservations?|another|some|new|the|my|more|this|your) (?:\S+ ){0,5}?(?:<ordered>|<device>)\b|(?:reservations?|seats?) (?:for|at|in)\b"
+    r".{1,60}\b(?:on|in|to|onto|into) (?:my|the|our|\w+'s) (?:[\w'&-]+ ){0,5}?(?:lists?|playlists?|calendar|schedule)\b|(?:eat|dine|go|drink|find|get|need|want|bring|take)\b.{0,60}\b(?:restaurant|cafeteria|pub|bar|food|table|reservation|diner|party of|bistro|brasserie|tavern|eat|hotel)\b|eat (?:at|in|with|within)\b|(?:an?|two|three|\d+|reservations?|another|some|new|the|my|more|this|your) (?:\S+ ){0,5}?(?:<ordered>|<device>)\b|(?:reservations?|seats?) (?:for|at|in)\b"
 )
 _DEED = _compile(r"<deeds>\b")
 _ON_DEVICE = _compile(r"(?:\S+ ){0,8}?<device>\b")
@@ -340,6 +347,9 @@ _SERVICE_ORDER = _compile(
 )
 
 
+_OF_OTHERS = re.compile(
+    r"(?:do|does|did|is|are|was|were|has|have) (?!you\b|there an option|i have people)"
+)
 _TALK = re.compile(
     r"\b(?:your hobbies|real person|human|act as|your (?:identity|task|role|tasks?)|you are an?)\b"
 )
@@ -354,7 +364,11 @@ def acting(at: Reading) -> str | None:
     """
     if at.how_to or at.why:
         return None
-    is_question = VALUE_QUESTION.match(at.inner) is not None or _TALK.search(at.core) is not None
+    is_question = (
+        VALUE_QUESTION.match(at.inner) is not None
+        or _OF_OTHERS.match(at.core) is not None
+        or _TALK.search(at.core) is not None
+    )
     found = None if is_question else _AT_ASSISTANT.search(at.core)
     if found:
         return found.group() or at.core
@@ -390,12 +404,12 @@ def _is_code(at: Reading) -> bool:
 _TOPICS = _any(
     r"""
     \bweather\b(?! (?:balloon|vane|station|pattern|underground)s?\b)|\bforecasts?\b(?! (?:model|method)\w*)|\b(?:need|wear|bring|take|pack|carry)\b.{0,20}\b(?:umbrella|sunscreen|raincoat|jackets?|coats?|sunglasses|boots|sweater|gloves|warm socks)\b
-    \b(?:is it|will|be|going to|gonna|are there|is there|any|chance|expect\w*|does it|could it|should|going|it|how|much|lot of|today|tomorrow|when)\b.{0,30}\b(?:humid\w*|rain(?:ing|y|s|ed out)?|snow(?:ing|y|s|fall)?|winds?|sun|snow ?storms?|sunny|sun (?:on|today|tomorrow)|cloud(?:y| coverage|s)|windy|fog(?:gy)?|chill(?:y|ier)|freez(?:e|ing)|storm(?:y|s|ing)?|thunder\w*|hail\w*|blizzards?|drizzle|overcast|cold(?:er)?|hot(?:ter)?|warm(?:er)?|cool(?:er)?|temperate|sunrise|sunset)\b(?=.{0,60}\b(?:in|at|on|for|near|around|outside|out|there|here|today|tomorrow|tonight|now|over|overnight|week\w*|\w*day|\d+|later|to|close|be)\b|.{0,3}$)(?! (?:dogs?|sauce|water|war|chocolate)\b)
-    \b(?:how|is it|will it|be|get|gets|so|too|very) (?:cold|hot|warm|wet|cool|dry|nice|humid)\b.{0,30}\b(?:in|at|out|outside|there|here|be|for)\b|\btemperatures?\b.{0,20}\b(?:outside|will|tomorrow|today|tonight|right now|(?:in|at|for) (?:[a-z]+ ?){1,4})\W*$(?<!engine)|^(?:what(?:'s| is)? |tell me )?(?:the )?temp(?:erature)?(?: is it)?\W*$|\bwhat temperature is it\b|\b(?:degrees|climate) (?:outside|in|at|on|for|like)\b
+    \b(?:is it|it'?s|it'll|will|be|does|going to|gonna|are there|is there|any|chance|expect\w*|does it|could it|should|going|it|how|much|lot of|today|tomorrow|when)\b.{0,30}\b(?:humid\w*|rain(?:ing|y|s|ed out)?|snow(?:ing|y|s|fall)?|winds?|sun|snow ?storms?|sunny|sun (?:on|today|tomorrow)|cloud(?:y| coverage|s)|windy|fog(?:gy)?|chill(?:y|ier)|freez(?:e|ing)|storm(?:y|s|ing)?|thunder\w*|hail\w*|blizzards?|drizzle|overcast|cold(?:er)?|hot(?:ter)?|warm(?:er)?|cool(?:er)?|temperate|sunrise|sunset|humidity|rainfall)\b(?=.{0,60}\b(?:in|at|on|nearby|not|faraway|\d|for|near|around|outside|out|there|here|today|tomorrow|tonight|now|over|overnight|week\w*|\w*day|\d+|later|to|close|be)\b|.{0,3}$)(?! (?:dogs?|sauce|water|war|chocolate)\b)
+    \b(?:how|is it|will it|be|get|gets|so|too|very) (?:cold|hot|warm|wet|cool|dry|nice|humid)\b.{0,30}\b(?:in|at|out|outside|there|here|be|for)\b|\btemperatures?\b.{0,20}\b(?:outside|will|tomorrow|today|tonight|right now|(?:in|at|for) (?:[a-z]+ ?){1,4})\W*$(?<!engine)|^(?:what(?:'s| is)? |tell me )?(?:the )?temp(?:erature)?(?: is it)?\W*$|\b(?:what|tell|how)\b.{0,15}\b(?:temperature|humidity|weath\w*)\b(?=.{0,10}\b(?:for|in|be|like)\b)|\bfeel like in\b|\bumbrella\b|\bwhat temperature is it\b|\b(?:degrees|climate) (?:outside|in|at|on|for|like)\b
     \b(?:stocks?|shares?|bitcoin|btc|gold|silver|crude oil|gas|gasoline|petrol|crypto\w*|ethereum|nasdaq|dow jones|dow|s&p|ftse|share market|stock market)(?:'s)? (?:prices?|values?|rates?|quotes?|markets?|worth|trading|doing|up|down|at|index|performance)\b|\b(?:bitcoin|btc|ethereum|nasdaq|dow jones|ftse|stocks|shares) (?:of|for|is|in|up|down)\b|\b(?:price|value|worth|quote|rate)s? (?:of|for|on) (?:\w+ ){0,3}(?:stocks?|shares?|bitcoin|gold|silver|oil|gas|crypto\w*)\b|\bstock (?:\w+ )?(?:price|market|value)\w*\b|\b(?:how (?:is|are|was|did|much is)|what(?:'s| is| are)|check|show|tell|give)\b.{0,30}\b(?:stocks?|shares|dow jones|nasdaq)\b(?! (?:photo|market work|split|option)\w*)
     \b(?:exchange|conversion|currency|interchange|dollar|euro|rupees?) rates?\b(?=.{0,40}\b(?:between|from|to|of|in|for|right|currently|and|dollars?|euros?|yen|rupees?|pounds?|usd|eur)\b|\W*$)(?! (?:applied|calculated|work))|\b(?:dollars?|euros?|rupees?|us|one|five|pounds?)\b.{0,30}\brates?\b|\b(?:exchange|stock|currency) (?:rate|convert\w+|exchange|price)s?\W*$|\brates? (?:between|of) .{0,20}\b(?:u\. ?s|usd|euros?|dollars?|inr|currency)|^(?:stocks?|currency exchange)\W*$
     \b(?:dollars?|euros?|yen|rupees?|pounds? sterling|pounds?|pesos?|yuan|rubles?|francs?|won|usd|eur|gbp|inr|jpy|cad|aud|currency|rupies|usd?|u\. s\. d\.|g\. b\. p\.)\b.{0,25}\b(?:to|in|into|equals?|can i get|rate|increased?|decreased?|rupees|are|against|versus|vs|is|worth|equals?|convert\w*|for|and|doing|value)\b.{0,20}\b(?:dollars?|euros?|yen|rupees?|pounds?|pesos?|yuan|rubles?|francs?|usd|eur|gbp|inr|jpy|cad|aud|canadian|american|us|u\. s\.|currency|today|now)\b
-    \b(?:news|headlines?|breaking|current events|top stories|newsfeed)\b(?! ?(?:letter|paper|reader|agency|feed format))|\b(?:what(?:'s| is| has)?|anything|something|stuff|things) (?:\w+ )?(?:happening|going on|trending|new)\b(?! (?:when|if|to|with my|after|while)\b)(?=.{0,40}$)|\bwhat happened (?:today|yesterday|in the (?:world|news))\b|\btrending\b|\bhas anything happened\b|\b(?:open|go to|show)? ?(?:c\. ?n\. ?n|cnn|b\. ?b\. ?c|bbc)\b|\bupdates? (?:of|me on)\b|\barticles about\b|\belection results\b|\b(?:sports?|game) (?:scores?|results?)\b|\bupdates? (?:on|in regard|about|from)\b
+    \b(?:news|headlines?|breaking news|current events|top stories|newsfeed)\b(?! ?(?:letter|paper|reader|agency|feed format))|\b(?:what(?:'s| is| has)?|anything|something|stuff|things) (?:\w+ )?(?:happening|going on|trending|new)\b(?! (?:when|if|to|with my|after|while)\b)(?=.{0,40}$)|\bwhat happened (?:today|yesterday|in the (?:world|news))\b|\btrending\b|\bhas anything happened\b|\b(?:open|go to|show)? ?(?:c\. ?n\. ?n|cnn|b\. ?b\. ?c|bbc)\b|\bupdate me on\b|\barticles about\b|\belection results\b|\b(?:sports?|game) (?:scores?|results?)\b|\bany updates? (?:on|in regard|about)\b
     \btraffic\b(?! (?:light|sign|law|control|source|ticket|signal)s\b)|\b(?:road (?:conditions?|closures?|clear)|roadworks?|congest\w+ on)\b|\bfastest (?:route|way) to\b|\bhow long (?:to get|will it take to get|is my commute)\b.{0,20}\b(?:work|home|town)\b
     \b(?:how (?:busy|crowded|packed|full|slammed)|busy|busiest|crowded|crowds?|packed|wait times?|(?:the|a|long|any) (?:wait|line)|be seated|get seated|get a (?:seat|table)|stand in line|wait(?:ing)? (?:at|in line|for a table)|full (?:at|after|around))\b(?=.{0,70}(?:\b(?:at|on|near|in|restaurant|right|now|store|\d+|tonight|place|'s|for|is|have|be|without|around|to)\b|$))(?<!the line)(?! (?:of code|number|break|integral)\b)
     \bwhat(?:'s|s| is| was| will be| would be)? (?:the |today's |current )?(?:exact |current |local |right )?(?:times?|day|date|month|year)\b(?! (?:complexity|zone|limit|frame|period|format|type|function|column|field|\w+ in sql|range|taken|did|was|were|of (?:birth|death))\b).{0,25}$|\bwhat (?:time|day|date|year|month) (?:is|it|today|are we|we)\b(?! (?:the (?:war|battle|revolution)|\w+ (?:born|founded|built|invented))\b)|\b(?:the|current|correct|local|exact|today's|tomorrow's) (?:time|date|day)\b.{0,5}(?:please|now|in .{1,25}|is it|of today|today|right now)?\W*$|\b(?:time|date) (?:now|right now|today|is it)\b|\btime (?:it is |is it )?in [a-z .,]{2,25}$
@@ -430,10 +444,14 @@ _OWN_STORY = re.compile(
     r"\b(?:i|we|i've|i'm|my|someone|it)\b(?: \S+){0,6}? (?:\w+ed|was|were|had|got|made|went|took|sent|did|bought|paid|lost|found|tried|have|has|been|saw|put|broke|left|forgot|gave|isn't|doesn't|hasn't|haven't|didn't|can't|cannot|am|is|not|need|want|see|keeps?|think|just)\b"
 )
 _MISHAP = re.compile(
-    r"\b(?:why|what (?:should|can|do|happens?|happened)|how|declin\w+|stolen|lost|charged?|fees?|fail\w*|wrong|still|hasn't|haven't|didn't|doesn't|isn't|not|never|pending|missing|problem|issue|help|error|refund\w*|transfer\w*|top\w*|withdr\w+|deposit\w*|cheque|account|payment|card|cash|atm|twice|rate)\b"
+    r"\b(?:why|what (?:should|can|do|happens?|happened)|declin\w+|stolen|lost|charged?|fees?|fail\w*|wrong|still|hasn't|haven't|didn't|doesn't|isn't|not|never|pending|missing|problem|issue|help|error|refund\w*|transfer\w*|top\w*|withdr\w+|deposit\w*|cheque|account|payment|card|cash|atm|twice|rate)\b"
 )
 
 
+_SERVICE_WORDS = re.compile(
+    r"\b(?:(fees?|charge[sd]?|transfers?|replacement|credit card|debit card|deposit\w*|refund\w*|cheque|top[- ]?up)|cards?|accounts?|payments?|bank|app|currenc\w+|cash|atm|withdraw\w*)\b"
+)
+"""Matters of an account. The first group is never about the moment."""
 _SMALL_TALK = _compile(
     r"\b(?:thanks?|thank you|bye|goodbye|see you|ttyl|talk to you|how are you|you doing|old (?:are|will) you|your age|tata)\b|^(?:hi|hello|hey|what's (?:new|up|happening))\W*$"
 )
@@ -445,7 +463,7 @@ _TOPIC_STEMS = frozenset(
     "doll euro yen rupe poun peso yuan rubl fran won usd us u g eur gbp inr jpy cad aud rate news head brea happ goin tren elec spor game scor stan "
     "upda c cnn b bbc arti traf road cong fast comm busy busi crow pack full slam wait line seat time day date mont year hour minu "
     "long week noon midn ocl o mond tues wedn thur frid satu sund ten elev morn holi chri east hall than rama mothe labo moth fath memo diwa eid hanu "
-    "next upco near clos foll comi movi film show scre cine thea anim pict play star begi see watc mult air winn win lead live real "
+    "hott sunn sunr next upco near clos foll comi movi film show scre cine thea anim pict play star begi see watc mult air winn win lead live real "
     "conc fest even part fair exhi acti thin some perf gig gigs trai bus flig tram subw metr plan depa leav firs last top curr".split()
 )
 
@@ -469,8 +487,10 @@ def _binds_nothing(at: Reading, *, is_topic: bool) -> bool:
     if is_mishap and _OWN_STORY.search(at.text):
         return True
     if is_topic:
-        is_service = is_mishap or "app" in at.text or "currenc" in at.text
-        return is_service and _MAY_I.search(at.text) is not None
+        service = _SERVICE_WORDS.search(at.text)
+        return service is not None and (
+            service.group(1) is not None or _MAY_I.search(at.text) is not None
+        )
     return at.why and " my " in at.text
 
 

@@ -1,6 +1,6 @@
 """Classes of words that the rules are built from. Each is the inside of a regular expression, lower case."""
 
-OWN = r"(?:my|our|mine)"
+OWN = r"(?:my|mine|our(?= (?:\w+ ){0,2}(?:meetings?|accounts?|orders?|balance|flights?|reservations?|trip|bills?|schedule|calendar)))"
 HELD = (
     r"(?:balances?|transactions?|bills?|invoices?|orders?|packages?|parcels?|deliver(?:y|ies)|shipments?|calendar|schedule|agenda|"
     r"itinerary|appointments?|meetings?|events?|plans?|salary|pay ?(?:checks?|slips?|days?)|wages?|income|earnings|taxes|"
@@ -17,19 +17,19 @@ ASKERS = (
     r"(?:(?:account |bank |card |credit card |acct |reward\w* |point\w* )balances?|due dates?|credit (?:score|limit|rating)s?|spending limits?|"
     r"(?:tire|tyre|air) pressure|(?:shopping|grocery|to-?do|task|reminder|packing|wish|contact|shop)s? lists?|to-?dos?|reminders?|calendar|"
     r"agenda|inbox|paychecks?|pay ?days?|pto(?: days)?|vacation days|days off|vacation request|(?:gas|fuel) (?:level|tank|gauge)|tank|"
-    r"alarms?|e?mails?|contacts|appointments?|meetings?|policy number|acct|schedule[ds]?|upcoming events?|current location|"
+    r"alarms?|e?mails?|contacts|appointments?|meetings?|policy number|acct|upcoming events?|current location|"
     r"rewards? points|reward balance|card'?s? (?:expir\w+|limit|apr)|expiration (?:date|month)s?|transaction history)"
 )
 """Values that only exist as somebody's: they need no «my»."""
 GENERIC = (
     r"(?:how (?:to|do|can|should|would)|why|what should i do|do i do|to do (?:if|when|about|with)|happens?|happened|wrong|steps?|ways?|options|mean|means|reasons?|"
-    r"causes?|causing|charge[ds]?|fees?|cost|refund\w*|top[- ]?up|transfer\w*|declined?|rejected|"
-    r"cancel\w*|verif\w+|identity|exchange rate|pins?|meaning of|purpose|life|ideas|proof|boost\w*|appear\w*|disappear\w*|vanish\w*|gone|passcode|password|disposable|virtual|cash|cheque|check deposit|improve|raise|pending|visible|difference|contact|report|fraud\w*|notify|damaged|broke\w*|stolen|extra|[$€£]\d[\d.]*|came from|debit|recogni[sz]e\w*|unknown|new card|(?:replacement|lost|physical) card|card (?:arrives?|come|be (?:sent|delivered))|support\w*|accepted|eligible for this|talking|speaking|get rid|close|hurt\w*|affect\w*|impact\w*|wrongly|not working|doesn't work|activat\w+|safe|secure|limit on top)"
+    r"causes?|causing|charge[ds]?|fees?|refund\w*|top[- ]?up|transfer\w*|declined?|rejected|"
+    r"cancel\w*|verif\w+|identity|exchange rate|pins?|meaning of|purpose|life|tips|mistakes|avoid|ideas|my (?:ai|friend|dear|buddy|man|ability)|ability to|proof|boost\w*|appear\w*|disappear\w*|vanish\w*|gone|passcode|password|disposable|virtual|cash|cheque|check deposit|improve|raise|pending|visible|difference|contact|report|fraud\w*|notify|damaged|broke\w*|stolen|extra|[$€£]\d[\d.]*|came from|debit (?:payment|transaction)|direct debit|recogni[sz]e\w*|unknown|new card|(?:replacement|lost|physical) card|card (?:arrives?|come|be (?:sent|delivered))|support\w*|accepted|eligible for this|talking|speaking|get rid|close|hurt\w*|affect\w*|impact\w*|wrongly|not working|doesn't work|activat\w+|safe|secure|limit on top)"
 )
 """Words of a question about the rules or a mishap, which a help page answers for every asker."""
 REVEAL = (
     r"(?:show|tell|give|check(?: on| out)?|list(?: out| down)?|display|read(?: out| off| back)?|see|view|find(?: out)?|look(?:ing)? (?:up|at|in|into|over|through|for|and see)|"
-    r"pull up|bring up|search(?: through)?|state|report (?:on|the|my)|go (?:over|through)|checking|finding|looking for|seeing|viewing|mention|define|get(?: me)?|name|double check|need|want|review|recite|retrieve|locate|verify|confirm|track(?: down)?|inform|"
+    r"pull up|bring up|search(?: through)?|state|report (?:on|the|my)|go (?:over|through)|checking|finding|looking for|seeing|viewing|mention|explain|define|get(?: me)?|name|double check|need|want|review|recite|retrieve|locate|verify|confirm|track(?: down)?|inform|"
     r"know(?: about)?|learn|hear|provide|advise|describe|inquire about|share|fetch|email me|ask about|figure out|determine|let (?:me|us) (?:know|see|check|hear|view))"
 )
 """Verbs by which a value is asked for."""

@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from service import candidates
 from service.api import health, manage, problem, proxy, use
 from service.api.hot import ASGIApp, HotPath
 from service.auth import DEFAULT_TENANT, Keys
@@ -24,7 +25,6 @@ from service.journal import Journal
 from service.ledger import Ledger
 from service.maintenance import Maintenance
 from service.metrics import Metrics
-from service.partitions import Partitions
 from service.policy import Policies
 from service.proxy.measures import Measures
 from service.proxy.serve import Proxy
@@ -60,11 +60,7 @@ def build_cache(
         db=db,
         policies=Policies(db),
         embedders=Embedders(models_dir=models_dir or settings.models_dir, threads=settings.workers),
-        partitions=Partitions(
-            db,
-            memory_bytes=settings.index_memory_mb << 20,
-            folder=settings.data_dir / "snapshots",
-        ),
+        partitions=candidates.build(settings, db, clock_ms=clock_ms),
         journal=journal,
         clock_ms=clock_ms,
         new_id=new_id,
@@ -85,6 +81,7 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         cache = build_cache(settings, metrics, clock_ms)
         await cache.db.open()
+        await cache.partitions.open()
         if prepare is not None:
             prepare(cache)
         await cache.db.write(lambda tx: tenants.add_tenant(tx, DEFAULT_TENANT, now=clock_ms()))
@@ -103,8 +100,7 @@ def create_app(
             await app.state.proxy.close()
             await upkeep.close()
             await ledger.close()
-            await cache.partitions.save()
-            cache.partitions.close()
+            await cache.partitions.close()
             await cache.journal.close()
             await cache.embedders.close()
             await cache.db.close()

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from service import ids
+from service.candidates import Candidates
 from service.embedders import Embedders
 from service.journal import Journal
-from service.partitions import Partitions
 from service.policy import Policies
 from service.settings import Settings
 from service.storage.database import Database
@@ -41,7 +41,7 @@ class Cache:
     db: Database
     policies: Policies
     embedders: Embedders
-    partitions: Partitions
+    partitions: Candidates
     journal: Journal
     clock_ms: Callable[[], int]
     new_id: ids.IdSource

@@ -15,6 +15,7 @@ from index.types import EmbeddingError, Neighbor, TextRefused, Vector
 from service import eligibility, ids, key
 from service.cache import Cache, Caller
 from service.cache_control import is_wanted
+from service.candidates import Partition
 from service.decision import Candidate, Choice, Judge, MissReason, Refused, decide
 from service.embedders import Slot
 from service.errors import Unauthorized, Unavailable
@@ -23,8 +24,9 @@ from service.guards import judge as guard_judge
 from service.journal import Observed
 from service.key import CanonicalRequest
 from service.outcome import Hit, Miss, Tier
-from service.partitions import Partition
 from service.policy import BlockedPair, Policy
+from service.score import COSINE
+from service.scoring import MOST_SCORED, rescore
 from service.storage import entries, fills, tenants
 from service.storage.database import DuplicateKey, Row
 
@@ -79,8 +81,8 @@ class _Semantic:
     fingerprint: str | None = None
     vector: Vector | None = None
     hit: entries.LiveEntry | None = None
-    second_score: float | None = None
     neighbors: tuple[tuple[int, float], ...] = ()
+    cosines: tuple[tuple[int, float], ...] = ()
     was_asked: bool = False
     """True when candidates were looked for: such lookups are what hit rates are counted over."""
 
@@ -243,6 +245,8 @@ async def _search(
     query: str,
     now: int,
 ) -> _Semantic:
+    if policy.config.score != COSINE and policy.scorer is None:
+        return _none(MissReason.DEGRADED, detail=f"score: {policy.config.score} cannot be used")
     budget_s = cache.settings.embed_budget_ms / 1000
     slot = await slot_of(cache, policy, timeout_s=budget_s)
     embedder, pool = slot.embedder, slot.pool
@@ -257,7 +261,7 @@ async def _search(
     )
     found = _Semantic(Choice(None, MissReason.EMPTY, None), partition=partition_key, was_asked=True)
     found.fingerprint = embedder.fingerprint
-    if not len(partition.index):
+    if partition.is_empty:
         return found
     embedding = asyncio.create_task(pool.embed_one(query, timeout_s=budget_s))
     await asyncio.sleep(
@@ -286,6 +290,7 @@ async def _choose(
     if vector is None:
         return
     threshold = policy.config.threshold
+    scorer = policy.scorer
     k = policy.config.limits.max_candidates
 
     async def judged(some: list[Neighbor], under: list[Neighbor]) -> Choice | None:
@@ -310,12 +315,19 @@ async def _choose(
             if _is_wanted(ask, rows[n.label].created_ms, rows[n.label].expires_ms, now)
         ]
         candidates += [Candidate(n.label, n.similarity, "", b"") for n in under]
+        if scorer is not None:
+            ages_s = {i: (now - row.created_ms) / 1000 for i, row in rows.items()}
+            candidates = rescore(scorer, query, candidates, ages_s)
+            found.neighbors = tuple((c.entry_id, c.score) for c in candidates)
         return decide(query, candidates, threshold=threshold, judge=judge)
 
     live: dict[int, entries.LiveEntry] = {}
     choice: Choice | None = None
     while choice is None:
-        neighbors = cache.partitions.search(partition, vector, k)
+        neighbors = await cache.partitions.search(partition, vector, k)
+        if scorer is not None:  # the likeliest may be another than the nearest
+            choice = await judged(neighbors[:MOST_SCORED], [])
+            continue
         over = [n for n in neighbors if n.similarity >= threshold]
         under = neighbors[len(over) : len(over) + 1]
         # nearly always one of the first two is served, so the others' rows are read only when needed;
@@ -323,8 +335,9 @@ async def _choose(
         choice = await judged(over[:_FIRST], under) if over else await judged(under, [])
         if choice is not None and choice.candidate is None and len(over) > _FIRST:
             choice = await judged(over, under)
-    found.second_score = neighbors[1].similarity if len(neighbors) > 1 else None
-    found.neighbors = tuple((n.label, n.similarity) for n in neighbors)
+    found.cosines = tuple((n.label, n.similarity) for n in neighbors)
+    if scorer is None:
+        found.neighbors = found.cosines
     if choice.candidate is not None:
         if policy.config.mode == "serve":
             found.hit = live[choice.candidate.entry_id]
@@ -381,7 +394,7 @@ def _is_blocked(
         return False
     if pair.query == query:
         return True
-    return pair_vector is not None and float(np.dot(pair_vector, vector)) >= candidate.score
+    return pair_vector is not None and float(np.dot(pair_vector, vector)) >= candidate.similarity
 
 
 def ineligible(policy: Policy, request: Any, query: str) -> eligibility.Ineligible | None:
@@ -517,8 +530,8 @@ def _observe(
             at_ms=now,
             choice=found.choice,
             served=found.hit,
-            second_score=found.second_score,
             neighbors=found.neighbors,
+            cosines=found.cosines,
             fingerprint=found.fingerprint or "",
             partition=found.partition or b"",
         )

@@ -17,14 +17,11 @@ from service.caps import HOUR_MS
 from service.errors import SurehitError
 from service.guards import judge
 from service.lookup import partition_of
-from service.partitions import remove_orphans
 from service.policy import Policy
 from service.storage import lookups, store_counts, upkeep
 from service.storage.database import Row, Transaction
 
 PASS_S = 2.0
-SNAPSHOT_S = 300.0
-MAX_SNAPSHOTS = 256
 EMBED_BATCH = 64
 EMBED_S = 1.5
 """Seconds of one pass that go into the vectors of one line."""
@@ -48,7 +45,6 @@ class Maintenance:
         self._on_evict = on_evict
         self._task: asyncio.Task[None] | None = None
         self._warming: asyncio.Task[object] | None = None
-        self._saved_at = time.monotonic()
 
     def start(self) -> None:
         """Begin."""
@@ -187,21 +183,12 @@ class Maintenance:
     def _model(self, policy: Policy) -> str:
         return self._cache.embedders.name_for(policy.config.language, policy.config.embedder)
 
-    async def _save(self) -> None:
-        """Snapshots now and then; at a clean end the application saves once more."""
-        if time.monotonic() - self._saved_at < SNAPSHOT_S:
-            return
-        self._saved_at = time.monotonic()
-        if await self._cache.partitions.save():
-            folder = self._cache.settings.data_dir / "snapshots"
-            await asyncio.to_thread(remove_orphans, folder, keep=MAX_SNAPSHOTS)
-
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(PASS_S)
             try:
                 await self.once()
-                await self._save()
+                await self._cache.partitions.tend()
             except SurehitError as error:
                 log.warning("maintenance_waits", error=error.detail)
             except Exception:  # one bad row must not end upkeep for good

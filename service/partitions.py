@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import structlog
@@ -24,7 +26,11 @@ from index.adaptive import CROSSING, AdaptiveIndex
 from index.registry import IndexRegistry
 from index.types import Neighbor, SnapshotInvalid, Vector
 from service.storage import entries
-from service.storage.database import Database, Row
+from service.storage.database import Database, Readable, Row
+from service.storage.replica import Reader
+
+SNAPSHOT_S = 300.0
+MAX_SNAPSHOTS = 256
 
 _INLINE = 256
 """Vectors that are added on the event loop; more go to a thread."""
@@ -45,12 +51,27 @@ class Partition:
     """The horizon of its last snapshot."""
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    @property
+    def is_empty(self) -> bool:
+        """True when it has no entry."""
+        return not len(self.index)
+
 
 class Partitions:
     """Partitions by key; the least recently used go when they outgrow their memory."""
 
-    def __init__(self, db: Database, *, memory_bytes: int, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        db: Database,
+        *,
+        memory_bytes: int,
+        folder: Path | None = None,
+        reader: Reader | None = None,
+    ) -> None:
+        """`reader` fills what is loaded for the first time; what came since is always read from `db`."""
         self._db = db
+        self._reader = reader
+        self._saved = time.monotonic()
         self._folder = folder
         self._held: dict[bytes, Partition] = {}
         self._indexes = IndexRegistry(memory_budget_bytes=memory_bytes, on_evict=self._evicted)
@@ -64,6 +85,11 @@ class Partitions:
     def memory_bytes(self) -> int:
         """Bytes of all indexes."""
         return self._indexes.memory_bytes
+
+    async def open(self) -> None:
+        """Connect to the replica, if there is one."""
+        if self._reader is not None:
+            await self._reader.open()
 
     async def refresh(
         self, tenant: str, key: bytes, *, fingerprint: str, dimensions: int
@@ -84,14 +110,16 @@ class Partitions:
                 self._db, tenant, partition=key, since=partition.since
             )
             if any(row[0] not in partition.index for row in changed):
-                await self._read(partition)
+                await self._read(partition, self._db)
             elif changed:
                 partition.since = max(partition.since, *(row[1] for row in changed))
         return partition
 
     async def _load(self, partition: Partition) -> None:
         await self._restore(partition)
-        await self._read(partition)
+        if self._reader is not None and self._reader.has_replica and partition.since == 0:
+            await self._read(partition, self._reader)
+        await self._read(partition, self._db)
         if not len(partition.index):
             # each conversation is a partition of its own: those without an entry must not pile up
             self._indexes.forget(partition.key)
@@ -103,7 +131,7 @@ class Partitions:
         if partition is not None and partition.since:
             partition.index.add(np.array([entry_id], dtype=np.int64), vector.reshape(1, -1))
 
-    def drop(self, partition: Partition, ids: list[int]) -> None:
+    def drop(self, partition: Any, ids: list[int]) -> None:
         """These entries are no longer live."""
         if ids:
             partition.index.remove(np.array(ids, dtype=np.int64))
@@ -119,9 +147,18 @@ class Partitions:
             if partition is not None:
                 self.drop(partition, ids)
 
-    def search(self, partition: Partition, vector: Vector, k: int) -> list[Neighbor]:
+    async def search(self, partition: Any, vector: Vector, k: int) -> list[Neighbor]:
         """The nearest entries, nearest first; some may be dead."""
-        return partition.index.search(vector, k)
+        found: list[Neighbor] = partition.index.search(vector, k)
+        return found
+
+    async def tend(self) -> None:
+        """Snapshots now and then; at a clean end `close` saves once more."""
+        if time.monotonic() - self._saved < SNAPSHOT_S:
+            return
+        self._saved = time.monotonic()
+        if await self.save() and self._folder is not None:
+            await asyncio.to_thread(remove_orphans, self._folder, keep=MAX_SNAPSHOTS)
 
     async def save(self) -> int:
         """Write snapshots of large partitions that changed since their last one; how many were written."""
@@ -150,9 +187,12 @@ class Partitions:
     def _evicted(self, key: bytes) -> None:
         self._held.pop(key, None)
 
-    def close(self) -> None:
-        """End the background work."""
+    async def close(self) -> None:
+        """Save, and end the background work."""
+        await self.save()
         self._indexes.close()
+        if self._reader is not None:
+            await self._reader.close()
 
     async def _restore(self, partition: Partition) -> None:
         """Begin from a snapshot where a sound one fits the database."""
@@ -172,9 +212,9 @@ class Partitions:
         partition.since = partition.saved_at = found.sequence
         self._indexes.put(partition.key, found.index)
 
-    async def _read(self, partition: Partition) -> None:
+    async def _read(self, partition: Partition, source: Readable) -> None:
         rows = await entries.vectors_of_partition(
-            self._db, partition.tenant, partition=partition.key, since=partition.since
+            source, partition.tenant, partition=partition.key, since=partition.since
         )
         new = [row for row in rows if row[1] is not None and row[0] not in partition.index]
         if new:

@@ -9,7 +9,7 @@ import secrets
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field, SecretStr, field_validator
+from pydantic import AliasChoices, BaseModel, Field, SecretStr, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -42,7 +42,16 @@ class Settings(BaseSettings):
         description="SQLAlchemy URL: postgresql+psycopg://… or sqlite:///…; empty means "
         "SQLite in the data directory.",
     )
-    read_dsn: str = Field(default="", description="A PostgreSQL replica for reads (optional).")
+    search: Literal["local", "pgvector"] = Field(
+        default="local",
+        description="Where vectors are searched: local (an index in each worker) or pgvector (in PostgreSQL).",
+    )
+    read_dsn: str = Field(
+        default="",
+        validation_alias=AliasChoices("read_dsn", "SUREHIT_READ_DSN", "SUREHIT_READ_DATABASE_URL"),
+        description="A PostgreSQL replica, as a URL: candidates are read there, and everything that decides "
+        "on the primary (optional; `SUREHIT_READ_DATABASE_URL` means the same).",
+    )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on.")
     uds: str = Field(default="", description="Unix socket to listen on instead of host and port.")

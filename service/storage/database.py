@@ -25,6 +25,8 @@ class Transaction(Protocol):
     """What a write may do: run statements, in order, inside one transaction."""
 
     is_postgresql: bool
+    keeps_vectors: bool
+    """True where vectors are also kept for `storage.pgvector`."""
 
     def run(self, query: Query, params: dict[str, Any] | None = None) -> list[Row]:
         """Run a statement; the rows it returns, if any."""
@@ -43,10 +45,19 @@ class Transaction(Protocol):
         ...
 
 
+class Readable(Protocol):
+    """Rows that can be read; which server's is its own affair."""
+
+    async def read(self, query: Query, params: dict[str, Any]) -> list[Row]:
+        """Rows of one committed state; raises Unavailable."""
+        ...
+
+
 class Database(Protocol):
     """The rows, whichever server holds them. Raises Unavailable when it does not answer."""
 
     is_postgresql: bool
+    keeps_vectors: bool
 
     async def open(self) -> None:
         """Connect; raises Unavailable."""

@@ -10,7 +10,8 @@ from typing import Any
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql
 
-from service.storage.database import Database, Row, Transaction
+from service.storage import vectors
+from service.storage.database import Database, Readable, Row, Transaction
 from service.storage.models import ApiKey, ChangeCounter, Entry, EntryTag, Line
 from service.storage.query import Query, change_horizon
 from service.storage.worth import weight
@@ -199,10 +200,27 @@ async def changed_in_partition(
 
 
 async def vectors_of_partition(
-    db: Database, tenant: str, *, partition: bytes, since: int
+    db: Readable, tenant: str, *, partition: bytes, since: int
 ) -> list[Row]:
     """(id, vector bytes, horizon) of entries written since a horizon."""
     return await db.read(_VECTORS, {"tenant": tenant, "partition": partition, "since": since})
+
+
+_SEARCHABLE = Query(
+    "is_searchable",
+    select(Entry.id)
+    .where(
+        Entry.partition == bindparam("partition"),
+        Entry.tenant_id == bindparam("tenant"),
+        Entry.vector.is_not(None),
+    )
+    .limit(1),
+)
+
+
+async def is_searchable(db: Database, tenant: str, *, partition: bytes) -> bool:
+    """True when the partition has an entry with a vector."""
+    return bool(await db.read(_SEARCHABLE, {"tenant": tenant, "partition": partition}))
 
 
 _HORIZON = Query(
@@ -285,6 +303,7 @@ def put(tx: Transaction, tenant: str, entry: NewEntry) -> tuple[int, bool]:
     """Write an entry under its exact key: (id, whether a live one was replaced). A replaced one keeps its id."""
     now = entry.created_ms
     tx.run(_DROP_EXPIRED_KEY, {"key": entry.exact_key, "tenant": tenant, "now": now})
+    change_seq = next_change(tx)
     rows = tx.run(
         _UPSERT,
         {
@@ -305,7 +324,7 @@ def put(tx: Transaction, tenant: str, entry: NewEntry) -> tuple[int, bool]:
             "fingerprint": entry.fingerprint,
             "context_hash": entry.context_hash,
             "vector": entry.vector,
-            "change_seq": next_change(tx),
+            "change_seq": change_seq,
             "quarantined": entry.quarantined,
             "stored_by": entry.stored_by,
             "hits": 0,
@@ -318,6 +337,16 @@ def put(tx: Transaction, tenant: str, entry: NewEntry) -> tuple[int, bool]:
     replaced = stored_id != entry.id
     if replaced:
         tx.run(_DROP_TAGS, {"id": stored_id, "tenant": tenant})
+    if tx.keeps_vectors and entry.vector is not None and entry.partition is not None:
+        vectors.put(
+            tx,
+            tenant,
+            entry_id=stored_id,
+            partition=entry.partition,
+            expires_ms=entry.expires_ms,
+            change_seq=change_seq,
+            vector=entry.vector,
+        )
     if entry.tags:
         tx.run_many(
             _ADD_TAG, [{"tenant": tenant, "tag": tag, "id": stored_id} for tag in entry.tags]

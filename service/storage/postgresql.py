@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq.abc import PGconn
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
@@ -60,13 +61,31 @@ def connection_settings(info: str, *, statement_s: float, **options: str) -> dic
     }
 
 
+_HAS_VECTORS = Query("has_vectors", text("SELECT to_regclass('entry_vectors')::text"))
+
+
 class PostgresqlDatabase:
     """The shared database."""
 
     is_postgresql = True
 
-    def __init__(self, url: str, *, budget_ms: int, write_s: float = WRITE_S) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        budget_ms: int,
+        write_s: float = WRITE_S,
+        writers: int = WRITERS,
+        must_answer: bool = True,
+        options: dict[str, str] | None = None,
+    ) -> None:
+        """`writers` 0: reads alone. Not `must_answer`: `open` does not wait. `options`: settings of its sessions."""
         self._conninfo = conninfo(url)
+        self._writer_count = writers
+        self._must_answer = must_answer
+        self._options = options or {}
+        self.keeps_vectors = False
+        """True when the database holds vectors to be searched there (`storage.pgvector`)."""
         self._write_s = write_s
         self._budget_s = budget_ms / 1000
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Row]] | None = None
@@ -85,11 +104,13 @@ class PostgresqlDatabase:
                 "autocommit": True,
                 "prepare_threshold": 0,
                 "row_factory": tuple_row,
-                **connection_settings(self._conninfo, statement_s=self._budget_s),
+                **connection_settings(self._conninfo, statement_s=self._budget_s, **self._options),
             },
         )
         try:
-            await self._pool.open(wait=True, timeout=max(5.0, self._budget_s))
+            await self._pool.open(wait=self._must_answer, timeout=max(5.0, self._budget_s))
+            if self._must_answer:
+                self.keeps_vectors = await self._has_vectors()
         except (PoolTimeout, psycopg.Error) as error:
             await self._pool.close()
             raise Unavailable(f"PostgreSQL does not answer: {_short(error)}") from error
@@ -99,7 +120,7 @@ class PostgresqlDatabase:
                 name=f"surehit-writer-{n}",
                 limit_s=self._write_s,
             )
-            for n in range(WRITERS)
+            for n in range(self._writer_count)
         ]
 
     async def close(self) -> None:
@@ -132,12 +153,21 @@ class PostgresqlDatabase:
                 raise
             raise Unavailable(f"PostgreSQL: {_short(error)}") from error
 
+    async def _has_vectors(self) -> bool:
+        rows = await self.read(_HAS_VECTORS, {})
+        return rows[0][0] is not None
+
     async def write(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
         """See `Database.write`; every commit is durable here."""
         if not self._writers:
             raise Unavailable("the database is not open")
         self._next = (self._next + 1) % len(self._writers)
-        value: T = await self._writers[self._next].submit(work, durable=durable)
+
+        def run(tx: PostgresqlTransaction) -> T:
+            tx.keeps_vectors = self.keeps_vectors
+            return work(tx)
+
+        value: T = await self._writers[self._next].submit(run, durable=durable)
         return value
 
 
@@ -145,6 +175,7 @@ class PostgresqlTransaction:
     """Statements inside a writer's transaction."""
 
     is_postgresql = True
+    keeps_vectors = False
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._connection = connection

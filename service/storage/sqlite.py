@@ -47,6 +47,7 @@ class SqliteDatabase:
     """The embedded database."""
 
     is_postgresql = False
+    keeps_vectors = False
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -96,6 +97,7 @@ class SqliteTransaction:
     """Statements inside the writer's transaction."""
 
     is_postgresql = False
+    keeps_vectors = False
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, or_, select, update
 
+from service.storage import vectors
 from service.storage.database import Database, Row, Transaction
 from service.storage.entries import next_change
 from service.storage.models import Entry, Fill, Lease, Line
@@ -60,7 +61,8 @@ _EMBEDDED = Query(
         size_bytes=func.length(Entry.response)
         + func.length(Entry.request)
         + bindparam("vector_bytes"),
-    ),
+    )
+    .returning(Entry.expires_ms),
 )
 _USAGE = Query(
     "usage_of_line",
@@ -165,7 +167,8 @@ def set_vector(
     vector: bytes | None,
 ) -> None:
     """Give an entry its vector, unless its query changed meanwhile."""
-    tx.run(
+    change_seq = next_change(tx)
+    rows = tx.run(
         _EMBEDDED,
         {
             "entry_id": entry_id,
@@ -175,9 +178,19 @@ def set_vector(
             "new_fingerprint": fingerprint,
             "new_vector": vector,
             "vector_bytes": len(vector or b""),
-            "seq": next_change(tx),
+            "seq": change_seq,
         },
     )
+    if tx.keeps_vectors and rows and vector is not None and partition is not None:
+        vectors.put(
+            tx,
+            tenant,
+            entry_id=entry_id,
+            partition=partition,
+            expires_ms=rows[0][0],
+            change_seq=change_seq,
+            vector=vector,
+        )
 
 
 def evict(

@@ -1,4 +1,4 @@
-"""Routes of curves, tuning, decisions and labels, with those of the queue. They join by `surehit.routers`."""
+"""Routes of curves, tuning, decisions and labels, with those of queue and audit. They join by `surehit.routers`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from evaluation import curves, decision_rows, labels_io, publish, review_http, tuning
+from evaluation import audit_http, curves, decision_rows, labels_io, publish, review_http, tuning
 from evaluation import http_bodies as bodies
 from evaluation.http_parts import desk, json_reply, score_pairs
 from service.api.dependencies import Admin, CacheDep, Reviewer, User
@@ -136,3 +136,4 @@ async def get_export(
 router = APIRouter()
 router.include_router(review_http.router)
 router.include_router(tuning_router)
+router.include_router(audit_http.router)

@@ -35,6 +35,7 @@ def main() -> None:
             st.Page(PAGES / "entries.py", title="Entries"),
             st.Page(PAGES / "quality.py", title="Reviewers"),
             st.Page(PAGES / "overview.py", title="Overview"),
+            st.Page(PAGES / "audit.py", title="Audit"),
         ],
         position="sidebar" if state.get().signed_in else "hidden",
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from review_ui.replies import Curve
+from review_ui.replies import Audit, Curve
 
 IN_FORCE, PROPOSED, GREY = "#7c3aed", "#16a34a", "#9ca3af"
 HEIGHT_PX = 230
@@ -74,6 +74,28 @@ def money(curve: Curve) -> Any:
     )
     zero = alt.Chart(_data([{"zero": 0}])).mark_rule(color=GREY).encode(y="zero:Q")
     return _with_thresholds(zero + drawn, curve)
+
+
+def candidates(audit: Audit) -> Any:
+    """Logged lookups with a candidate from each threshold on: those that the guards let pass, and those they refuse."""
+    names = ("guards let pass", "guards refuse")
+    rows = [
+        {"threshold": f"{at.threshold:.2f}", "what": name, "lookups": count}
+        for at in audit.thresholds
+        for name, count in zip(names, (at.left, at.refused_by_guards), strict=True)
+    ]
+    scale = alt.Scale(domain=list(names), range=["#2563eb", GREY])
+    return (
+        alt.Chart(_data(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("threshold:N", title="score from … on", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("lookups:Q", title=None, axis=alt.Axis(tickMinStep=1)),
+            color=alt.Color("what:N", scale=scale, legend=alt.Legend(title=None, orient="bottom")),
+            tooltip=["threshold:N", "what:N", "lookups:Q"],
+        )
+        .properties(height=HEIGHT_PX)
+    )
 
 
 def _rows(curve: Curve, *names: str) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ import httpx2
 import msgspec
 
 from review_ui.replies import (
+    Audit,
     Curve,
     Decisions,
     Dispute,
@@ -198,6 +199,10 @@ class Client:
     def stats(self, *, days: int) -> dict[str, Any]:
         """Figures per line and layer."""
         return self._get("/v1/stats", dict[str, Any], days=days)
+
+    def audit(self, line: str, *, days: int) -> Audit:
+        """What each layer of caching does and could do for a line's recent traffic."""
+        return self._get(f"{_line(line)}/audit", Audit, days=days)
 
     def _get(self, path: str, kind: type[T], **query: Any) -> T:
         return self._send("GET", path, kind, query=query)

@@ -263,3 +263,47 @@ class EntryPage(msgspec.Struct, frozen=True, kw_only=True):
 
     entries: list[EntryRow]
     next: str | None = None
+
+
+class AuditLayer(msgspec.Struct, frozen=True, kw_only=True):
+    """What one layer of caching does for a line. Shares of different layers have different units."""
+
+    layer: str
+    share: float | None
+    unit: str
+    saves: str
+    saved: float | None
+    risk: str
+    next_step: str
+    is_worth_it: bool
+
+
+class AuditThreshold(msgspec.Struct, frozen=True, kw_only=True):
+    """Logged lookups with a candidate from a threshold on."""
+
+    threshold: float
+    refused_by_guards: int
+    left: int
+
+
+class AuditCause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why prefixes of stored requests part."""
+
+    cause: str
+    times: int
+    lost_tokens: int
+    mending: str
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    """The layers of one line side by side; `covers` says what of the traffic each rests on."""
+
+    layers: tuple[AuditLayer, ...]
+    thresholds: tuple[AuditThreshold, ...]
+    threshold_in_force: float
+    causes: tuple[AuditCause, ...]
+    currency: str
+    prices_as_of: str
+    lookups_read: int
+    requests_read: int
+    covers: tuple[str, ...]

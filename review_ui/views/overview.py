@@ -25,7 +25,7 @@ def page() -> None:
     st.caption(
         "Exact hits are answers to the same bytes. Semantic hits are answers to other words, counted against the "
         "lookups that reached the semantic tier. A total of both would say nothing, so there is none. What the "
-        "provider's own prompt cache and shared prefixes add is measured by `surehit audit`."
+        "provider's own prompt cache and shared prefixes add is on the page «Audit»."
     )
 
 

@@ -206,3 +206,41 @@ def figures(k: int) -> dict[str, Any]:
         "stores": 2400,
         "entries": {"live": 2310, "searchable": 2200, "awaiting_embedding": 0},
     }
+
+
+def audit(threshold: float) -> dict[str, Any]:
+    """Four layers of a line; one of them has a model's name with markup in it."""
+
+    def layer(name: str, share: float | None, unit: str, saved: float | None, step: str) -> Any:
+        about = {"layer": name, "share": share, "unit": unit, "saves": f"something of {unit}"}
+        more = {"saved": saved, "risk": "a risk", "next_step": step, "is_worth_it": bool(share)}
+        return about | more
+
+    return {
+        "layers": [
+            layer("exact", 0.31, "lookups", 12.5, "Leave it on"),
+            layer("semantic", 0.12, "logged lookups", 3.25, "Review"),
+            layer(
+                "provider_prompt_cache", 0.0, "input tokens", -0.5, f"{NASTY}: below the minimum"
+            ),
+            layer("prefix_kv", None, "prompt tokens", None, "Audit a log"),
+        ],
+        "thresholds": [
+            {"threshold": t, "with_candidate": n + r, "refused_by_guards": r, "left": n}
+            for t, n, r in ((0.8, 40, 30), (0.9, 22, 9), (0.95, 10, 2), (0.99, 1, 0))
+        ],
+        "threshold_in_force": threshold,
+        "causes": [
+            {"cause": "variable_timestamp", "times": 12, "lost_tokens": 9800, "mending": "Move it"}
+        ],
+        "currency": "USD",
+        "prices_as_of": "2026-11-29",
+        "lookups_read": 120,
+        "requests_read": 80,
+        "covers": [
+            "exact: counters",
+            "semantic: the log",
+            "provider_prompt_cache: usage",
+            "prefix_kv: stored",
+        ],
+    }

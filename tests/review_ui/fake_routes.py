@@ -84,6 +84,10 @@ def create_app(fake: Fake) -> FastAPI:
     async def _apply(line: str, decision_id: str, body: dict[str, Any]) -> Any:
         return fake.apply(line, decision_id, body["reason"])
 
+    @get("/v1/lines/{line}/audit")
+    async def _audit(line: str, days: int = 30) -> Any:
+        return data.audit(fake.lines[line]["threshold"])
+
     @get("/v1/lines")
     async def _lines() -> Any:
         return {

@@ -112,3 +112,7 @@ def walk(client: Client) -> None:
     with pytest.raises(ServiceError, match="no live entry"):
         client.entry(found[0].entry_id)
     assert LINE in client.stats(days=7)["lines"]
+    audit = client.audit(LINE, days=7)
+    names = ["exact", "semantic", "provider_prompt_cache", "prefix_kv"]
+    assert [layer.layer for layer in audit.layers] == names
+    assert len(audit.covers) == 4

@@ -17,7 +17,7 @@ from tests.review_ui.fake_data import NASTY
 from tests.review_ui.fake_service import Fake
 
 APP = Path(review_ui.__file__).with_name("app.py")
-PAGES = ("curves", "lines", "entries", "quality", "overview")
+PAGES = ("curves", "lines", "entries", "quality", "overview", "audit")
 
 pytestmark = pytest.mark.usefixtures("secrets_free")
 
@@ -217,6 +217,30 @@ def test_every_page_says_when_the_service_is_down(
     at.switch_page(f"views/{name}.py").run()
     assert not at.exception
     assert "does not answer" in at.error[0].value
+
+
+def test_audit_shows_four_layers_and_no_total(
+    service: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with its own share and unit, risk and next step; what is not known is a dash and not zero."""
+    at = signed_in(service, monkeypatch)
+    at.switch_page("views/audit.py").run()
+    shown = [(m.label, m.value) for m in at.metric]
+    assert shown == [
+        ("Exact tier", "31.0 %"),
+        ("Semantic tier", "12.0 %"),
+        ("Provider's prompt cache", "0.0 %"),
+        ("Shared prefixes (KV cache of an engine)", "–"),
+    ]
+    html = "".join(h.proto.body for h in at.get("html"))
+    assert html.count("Next step") == html.count("Risk") == 4
+    assert "<script>document" not in html
+    words = words_of(at)
+    assert "saved -0.5000 USD" in words
+    assert "saved 12.5000 USD" in words
+    assert "total" not in words.lower()
+    assert "variable timestamp" in str(at.dataframe[0].value)
+    assert len(at.get("vega_lite_chart") or at.get("arrow_vega_lite_chart")) == 1
 
 
 def test_a_threshold_is_applied_with_a_reason_and_rolled_back(

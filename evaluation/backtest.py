@@ -7,6 +7,8 @@ replayed: fewer hits mean more entries, so hit rates of a looser rule are a fore
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,6 +23,7 @@ from evaluation.evidence import FloatArray
 from service.decision import Candidate, Judge, Refused, decide
 from service.guards import judge as guard_judge
 from service.policy import Policy
+from service.score import COSINE, Context, Scorer
 from service.storage.models import Lookup, ReviewItem
 from service.storage.query import Query
 
@@ -93,6 +96,9 @@ _LOG = Query(
         Lookup.score,
         Lookup.guard,
         Lookup.outcome,
+        Lookup.cosine,
+        Lookup.second_score,
+        Lookup.entry_age_ms,
     )
     .where(
         Lookup.tenant_id == bindparam("tenant"),
@@ -126,7 +132,8 @@ async def backtest(
 ) -> list[Backtest]:
     """Try each rule on every logged lookup since a time.
 
-    ``score_pairs`` gives scores of (entry text, query text) under the rules' model; without it the logged scores count.
+    ``score_pairs`` gives cosines of (entry text, query text) under the rules' model; without it the logged ones count. A
+    line with a learned score is tried with its probabilities, its earlier lookups too.
     """
     params = {"tenant": policy.tenant, "of_line": policy.line, "since": since_ms}
     labels = {row[0]: (row[1], float(row[2])) for row in await desk.db.read(_LABELS, params)}
@@ -134,7 +141,7 @@ async def backtest(
     after, done = -1, 0
     while True:
         batch = await desk.db.read(_LOG, {**params, "after": after})
-        scores = await _scores(batch, score_pairs)
+        scores = await _scores(batch, policy, score_pairs)
         for row, score in zip(batch, scores, strict=True):
             for tally in tallies:
                 tally.take(row, score, labels.get(row[0]))
@@ -160,7 +167,7 @@ class _Tally:
         self, row: Sequence[Any], score: float | None, label: tuple[str, float] | None
     ) -> None:
         """One logged lookup."""
-        _, query, entry_id, entry_query, response_hash, logged, guard, outcome = row
+        _, query, entry_id, entry_query, response_hash, logged, guard, outcome = row[:8]
         self._n["lookups"] += 1
         was_hit = outcome == "hit"
         if entry_id is None or entry_query is None or score is None:
@@ -207,9 +214,35 @@ class _Tally:
         )
 
 
-async def _scores(batch: Sequence[Any], score_pairs: ScorePairs | None) -> list[float | None]:
+async def _scores(
+    batch: Sequence[Any], policy: Policy, score_pairs: ScorePairs | None
+) -> list[float | None]:
+    """Scores under the line's present rule, whatever rule each lookup was logged under."""
+    cosines = await _cosines(batch, score_pairs)
+    if policy.config.score == COSINE:
+        return cosines
+    if policy.scorer is None:
+        return [None] * len(batch)
+    return await asyncio.to_thread(_probabilities, policy.scorer, batch, cosines)
+
+
+def _probabilities(
+    scorer: Scorer, batch: Sequence[Any], cosines: list[float | None]
+) -> list[float | None]:
+    found: list[float | None] = []
+    for row, cosine in zip(batch, cosines, strict=True):
+        if row[3] is None or cosine is None:
+            found.append(None)
+            continue
+        other = -math.inf if row[9] is None else row[9]
+        age_s = math.nan if row[10] is None else row[10] / 1000
+        found.append(scorer.probability(row[3], row[1], Context(cosine, other, age_s)))
+    return found
+
+
+async def _cosines(batch: Sequence[Any], score_pairs: ScorePairs | None) -> list[float | None]:
     if score_pairs is None:
-        return [row[5] for row in batch]
+        return [row[5] if row[8] is None else row[8] for row in batch]
     found: list[float | None] = [None] * len(batch)
     with_texts = [i for i, row in enumerate(batch) if row[3] is not None]
     for start in range(0, len(with_texts), 256):

@@ -88,6 +88,8 @@ async def _proposed(desk: Desk, policy: Policy, score_version: str) -> dict[str,
     for decision in await decision_rows.of_line(desk.db, policy.tenant, line=policy.line):
         if decision.id == policy.decision_id:
             return None  # what is in force is the newest one that stands
+        if decision.score_version != score_version:
+            continue  # of another score, say: to be looked at on its own scale, and applied on purpose
         why = publish.void_because(decision, policy, score_version=score_version, events=events)
         if why is None:
             evidence = orjson.loads(decision.evidence_json)

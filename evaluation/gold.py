@@ -42,6 +42,7 @@ async def add_gold(
         "response_hash": hashlib.sha256(answer).digest(),
         "fresh_response": fresh,
         "score": score,
+        "cosine": None,
         "guard": None,
         "guard_detail": None,
         # on a line that serves most items were served; elsewhere none was

@@ -168,27 +168,31 @@ async def import_labels(
     """Take labels in; all rows or, when one is wrong, none. Raises InvalidRequest naming the row and its field."""
     policy = await desk.policy(tenant, line)
     rows = parse(text, form)
-    scores: list[float | None] = []
+    cosines: list[float | None] = []
     for start in range(0, len(rows), 256):
         part = rows[start : start + 256]
-        scores += await score_pairs([(row.entry_query, row.query) for row in part])
+        cosines += await score_pairs([(row.entry_query, row.query) for row in part])
+    scores = [_score(policy, row, cosine) for row, cosine in zip(rows, cosines, strict=True)]
     score_version = await desk.score_version(policy)
     now = desk.clock_ms()
     label_ids = [desk.new_id() for _ in rows]
 
     def work(tx: Transaction) -> Imported:
         counts = {"added": 0, "changed": 0, "unchanged": 0}
-        for row, score, label_id in zip(rows, scores, label_ids, strict=True):
-            counts[_take(tx, row, score, label_id)] += 1
+        for row, score, cosine, label_id in zip(rows, scores, cosines, label_ids, strict=True):
+            counts[_take(tx, row, score, cosine, label_id)] += 1
         return Imported(**counts)
 
-    def _take(tx: Transaction, row: Row, score: float | None, label_id: int) -> str:
+    def _take(
+        tx: Transaction, row: Row, score: float | None, cosine: float | None, label_id: int
+    ) -> str:
         known = _known(tx, tenant, line, row)
         if known == "sampled":
             return "unchanged"  # an export of this very line: its labels are here already
         item_id = row.key(tenant, line)
         if known is None:
-            item = _item(row, item_id, policy.config.policy_version, score_version, score, now)
+            version = policy.config.policy_version
+            item = _item(row, item_id, version, score_version, score, cosine, now)
             lookup_rows.add_items(tx, [{**item, "tenant_id": tenant, "line": line}])
         elif known == row.verdict:
             return "unchanged"
@@ -295,8 +299,23 @@ def _known(tx: Transaction, tenant: str, line: str, row: Row) -> str | None:
     return str(found[0][1]) if found else None
 
 
+def _score(policy: Policy, row: Row, cosine: float | None) -> float | None:
+    """The pair's score under the line's rule; None where it cannot be had."""
+    if cosine is None or policy.config.score == COSINE:
+        return cosine
+    if policy.scorer is None:
+        return None
+    return policy.scorer.probability(row.entry_query, row.query, Context(cosine))
+
+
 def _item(
-    row: Row, item_id: int, policy_version: str, score_version: str, score: float | None, now: int
+    row: Row,
+    item_id: int,
+    policy_version: str,
+    score_version: str,
+    score: float | None,
+    cosine: float | None,
+    now: int,
 ) -> dict[str, Any]:
     return {
         "id": item_id,
@@ -313,6 +332,7 @@ def _item(
         "response_hash": hashlib.sha256(row.answer).digest(),
         "fresh_response": None,
         "score": score,
+        "cosine": cosine,
         "guard": None,
         "guard_detail": None,
         "was_served": False,

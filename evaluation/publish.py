@@ -1,7 +1,8 @@
 """Putting a decision in force, and taking it out: by a person, by the tuner, by the monitor.
 
 Applying an older decision rolls back. A decision is void, and refused with the reason, when what its scores rest on has
-changed since: embedding model, guards, policy version; and when the monitor raised an alarm under it.
+changed since: embedding model, guards, policy version; and when the monitor raised an alarm under it. The score is part
+of a decision: one made for another score of the line brings that score back with its threshold.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from service import ids, lines
 from service.errors import Conflict, NotFound
 from service.lines import LineRecord
 from service.policy import Policy
+from service.score import COSINE, FEATURES_VERSION
+from service.score.scorer import split
 from service.storage import lines as line_rows
 from service.storage.database import Transaction
 
@@ -93,7 +96,8 @@ def tighten(
         (
             d
             for d in rows.decisions_in(tx, tenant, line=line)
-            if d.threshold > policy.config.threshold
+            if d.score_version == score_version  # thresholds of two scores say nothing of each other
+            and d.threshold > policy.config.threshold
             and void_because(d, policy, score_version=score_version, events=events) is None
             and now - d.created_ms < CERTIFICATE_LIFE.total_seconds() * 1000
         ),
@@ -115,11 +119,14 @@ def void_because(
     decision: Decided, policy: Policy, *, score_version: str, events: list[Event]
 ) -> str | None:
     """Why a decision cannot be served by any more; None while it can."""
-    if decision.score_version != score_version:
+    rest, score, features_version = split(decision.score_version)
+    if rest != split(score_version)[0]:
         return (
             f"it was made for scores of {decision.score_version}; the line's are now of {score_version} "
             "(another embedding model or guard set)"
         )
+    if score != COSINE and features_version != FEATURES_VERSION:
+        return f"its score was learned on features of version {features_version}, now {FEATURES_VERSION}"
     if decision.policy_version != policy.config.policy_version:
         return (
             f"it was made under policy version {decision.policy_version}; "
@@ -144,6 +151,13 @@ def _serve(
     now: int,
 ) -> None:
     config = lines.record_from_json(before).config
+    score = split(decision.score_version)[1]
+    if score != config.score:
+        # the floor is on the scale of the score: that of the decision's own evidence comes with it
+        floor = orjson.loads(decision.evidence_json).get("floor", config.sampling.certify_floor)
+        edges = config.sampling.bin_edges
+        sampling = msgspec.structs.replace(config.sampling, certify_floor=max(floor, edges[0]))
+        config = msgspec.structs.replace(config, score=score, sampling=sampling)
     config = msgspec.structs.replace(config, mode="serve", threshold=decision.threshold)
     record = LineRecord(config=config, decision_id=decision.id)
     _save(tx, policy, before, record, change_id, by, reason, now)
@@ -184,6 +198,7 @@ def as_dict(
         "threshold": decision.threshold,
         "target": decision.target_false_hit_rate,
         "confidence": decision.confidence,
+        "score": split(decision.score_version)[1],
         "score_version": decision.score_version,
         "policy_version": decision.policy_version,
         "in_force": applied,

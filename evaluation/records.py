@@ -29,6 +29,7 @@ from evaluation.evidence import (
 from evaluation.windows import closed_windows, window_of
 from service.policy import Policy
 from service.sampling import SamplingPlan, inclusion_probability
+from service.score import COSINE
 from service.storage.database import Database, Row
 
 WINDOW_S = 3_600.0
@@ -37,6 +38,7 @@ NO_SCORE = -np.inf
 _CUTS = (
     "mode",
     "threshold",
+    "score",
     "language",
     "embedder",
     "policy_version",
@@ -292,6 +294,8 @@ def _score(score: float | None, guard: str | None) -> float:
 
 
 def _cuts(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    # a line written before there were learned scores has none, and meant the cosine
+    before, after = ({"score": COSINE} | config for config in (before, after))
     if any(before.get(name) != after.get(name) for name in _CUTS):
         return True
     old, new = before.get("sampling", {}), after.get("sampling", {})

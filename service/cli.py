@@ -215,29 +215,39 @@ def key_create(
     from service import lines
     from service.app import wall_clock_ms
     from service.auth import new_key
-    from service.storage import tenants
+    from service.ids import IdSource
+    from service.storage import audit_events, tenants
+    from service.storage.database import Transaction
 
     if role not in ("use", "review", "admin"):
         raise InvalidRequest.field("role", "must be use, review or admin")
     lines.check_name("tenant", tenant)
     text, key_hash, key_id = new_key()
 
-    async def work(db: Any) -> None:
-        await db.write(
-            lambda tx: tenants.add_key(
-                tx,
-                tenant,
-                key_id=key_id,
-                key_hash=key_hash,
-                name=name,
-                role=role,
-                max_stores_per_hour=max_stores_per_hour,
-                now=wall_clock_ms(),
-            ),
-            durable=True,
+    def add(tx: Transaction) -> None:
+        now = wall_clock_ms()
+        tenants.add_key(
+            tx,
+            tenant,
+            key_id=key_id,
+            key_hash=key_hash,
+            name=name,
+            role=role,
+            max_stores_per_hour=max_stores_per_hour,
+            now=now,
+        )
+        audit_events.record(
+            tx,
+            tenant,
+            event_id=IdSource()(),
+            by=_user(),
+            act="key.create",
+            subject=key_id,
+            now=now,
+            role=role,
         )
 
-    with_database(work)
+    with_database(lambda db: db.write(add, durable=True))
     made = {"key": text, "id": key_id, "tenant": tenant, "role": role}
     show(made, as_json=as_json, text=lambda v: f"{v['key']}\n(id {v['id']}; it is not shown again)")
 
@@ -269,19 +279,55 @@ def key_list(tenant: Tenant = "default", as_json: Json = False) -> None:
 def key_revoke(key_id: str, tenant: Tenant = "default") -> None:
     """Revoke a key, in force with the next request on every worker."""
     from service.app import wall_clock_ms
-    from service.storage import tenants
+    from service.ids import IdSource
+    from service.storage import audit_events, tenants
+    from service.storage.database import Transaction
 
-    async def work(db: Any) -> bool:
-        return bool(
-            await db.write(
-                lambda tx: tenants.revoke(tx, tenant, key_id=key_id, now=wall_clock_ms()),
-                durable=True,
+    def revoke(tx: Transaction) -> bool:
+        now = wall_clock_ms()
+        is_revoked = bool(tenants.revoke(tx, tenant, key_id=key_id, now=now))
+        if is_revoked:
+            audit_events.record(
+                tx,
+                tenant,
+                event_id=IdSource()(),
+                by=_user(),
+                act="key.revoke",
+                subject=key_id,
+                now=now,
             )
-        )
+        return is_revoked
 
-    if not with_database(work):
+    if not with_database(lambda db: db.write(revoke, durable=True)):
         fail(f"tenant {tenant!r} has no live key {key_id!r}", 1)
     typer.echo(f"{key_id} revoked")
+
+
+@app.command()
+def events(
+    tenant: Tenant = "default",
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
+    as_json: Json = False,
+) -> None:
+    """Administrative acts, newest first: who changed, invalidated, erased, made or revoked what."""
+    from service import ids
+    from service.storage import audit_events
+
+    async def work(db: Any) -> list[dict[str, Any]]:
+        rows = await audit_events.newest(db, tenant, before=ids.MAX_ID, limit=limit)
+        return [audit_events.described(row) for row in rows]
+
+    show(
+        with_database(work),
+        as_json=as_json,
+        text=lambda v: (
+            "\n".join(
+                f"{e['at']}  {e['by']:20} {e['act']:14} {e['subject']}  {orjson.dumps(e['detail']).decode()}"
+                for e in v
+            )
+            or "no acts yet"
+        ),
+    )
 
 
 @app.command()
@@ -332,6 +378,16 @@ def with_database(work: Callable[[Any], Awaitable[T]]) -> T:
             await db.close()
 
     return asyncio.run(run())
+
+
+def _user() -> str:
+    """Who runs this command, for the log of administrative acts."""
+    import getpass
+
+    try:
+        return f"cli:{getpass.getuser()}"
+    except (KeyError, OSError):  # a container without a name for its user
+        return "cli"
 
 
 def _data_dir(settings: Settings) -> None:

@@ -42,13 +42,20 @@ class MissReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A live entry near the query. `score` is a similarity in [-1, 1]: larger is nearer."""
+    """A live entry near the query. `score` is a similarity in [-1, 1] or a probability: larger is nearer, never a distance."""
 
     entry_id: int
     score: float
     query: str
     response_hash: bytes
     quarantined: bool = False
+    cosine: float | None = None
+    """Of the embeddings, where the score is another."""
+
+    @property
+    def similarity(self) -> float:
+        """Cosine of the embeddings, whatever the score is."""
+        return self.score if self.cosine is None else self.cosine
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,7 @@ def decide(
 ) -> Choice:
     """Take the nearest candidate that scores at least `threshold` and that no guard refuses.
 
-    `candidates` come nearest first. A refused candidate doesn't end the search, the threshold does. A judge that raises
+    `candidates` come best score first. A refused candidate doesn't end the search, the threshold does. A judge that raises
     counts as a refusal: guards fail closed.
     """
     first: Choice | None = None

@@ -16,6 +16,7 @@ from service.errors import NotFound
 from service.guards import judge_all
 from service.lookup import ineligible, slot_of
 from service.policy import Policy
+from service.score import COSINE, Context
 
 _SHOWN = 400
 """Characters of a value that are shown around a difference."""
@@ -69,7 +70,8 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
     """Would `b` be served the answer stored for `a`? `stands_between` is null when it would.
 
     Keys: `served`, `tier`, `stands_between` (mode | field | eligibility | readability | score | guard | shadow),
-    `detail`, `difference` (path, a, b), `score`, `threshold`, `guards` (every refusal).
+    `detail`, `difference` (path, a, b), `score`, `score_is` (cosine, or the version of a learned probability; of two texts
+    alone it knows neither age nor other candidates), `cosine`, `threshold`, `guards` (every refusal).
     """
     policy = cache.policies.held(caller.tenant, line) or await cache.policies.load(
         caller.tenant, line
@@ -86,6 +88,8 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
         "detail": None,
         "difference": None,
         "score": None,
+        "score_is": policy.config.score,
+        "cosine": None,
         "threshold": policy.config.threshold,
         "guards": [],
     }
@@ -137,10 +141,19 @@ async def _by_meaning(
         return reply | {"stands_between": "readability", "detail": str(error)}
     except (EmbeddingError, TimeoutError) as error:
         return reply | {"stands_between": "readability", "detail": f"no embedding: {error}"}
-    score = similarity.cosine(np.asarray(first), np.asarray(second))
+    cosine = similarity.cosine(np.asarray(first), np.asarray(second))
+    score = cosine
+    if policy.config.score != COSINE:
+        if policy.scorer is None:
+            return reply | {
+                "stands_between": "score",
+                "detail": f"{policy.config.score} cannot be used by this release",
+            }
+        score = policy.scorer.probability(a, b, Context(cosine))
     refusals = judge_all(a, b, enabled=policy.guards)
     reply |= {
         "score": score,
+        "cosine": cosine,
         "guards": [{"guard": r.guard, "detail": r.detail} for r in refusals],
     }
     if score < policy.config.threshold:

@@ -11,9 +11,10 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, update
 
+from service import ids
 from service.cache import Cache, Caller
 from service.errors import InvalidRequest
-from service.storage import invalidation
+from service.storage import audit_events, invalidation
 from service.storage.database import Transaction
 from service.storage.invalidation import Selector
 from service.storage.models import Block, Entry, Feedback, Fill, Lookup, ReviewItem
@@ -34,6 +35,7 @@ async def invalidate(
             lambda tx: invalidation.count(tx, caller.tenant, selector=selector, now=now)
         )
     fence_id = cache.new_id()
+    subject, detail = _described(selector)
 
     def fence(tx: Transaction) -> int:
         raised = selector
@@ -43,7 +45,19 @@ async def invalidate(
                 return 0
             raised = Selector(exact_key=bytes(key[0][0]))
         invalidation.raise_fence(tx, caller.tenant, fence_id=fence_id, selector=raised, now=now)
-        return invalidation.count(tx, caller.tenant, selector=selector, now=now)
+        alive = invalidation.count(tx, caller.tenant, selector=selector, now=now)
+        audit_events.record(
+            tx,
+            caller.tenant,
+            event_id=fence_id,
+            by=caller.key_id,
+            act="invalidate",
+            subject=subject,
+            now=now,
+            **detail,
+            entries=alive,
+        )
+        return alive
 
     alive = await cache.db.write(fence, durable=True)
     while True:
@@ -53,6 +67,18 @@ async def invalidate(
         cache.partitions.forget(dropped)
         if len(dropped) < invalidation.BATCH:
             return alive
+
+
+def _described(selector: Selector) -> tuple[str, dict[str, Any]]:
+    """(what was dropped, in a word; the whole selector) for the log of administrative acts."""
+    named = {
+        f.name: value for f in fields(selector) if (value := getattr(selector, f.name)) is not None
+    }
+    if "scope" in named:
+        named["scope"] = audit_events.pseudonym(selector.scope or "")
+    if selector.entry_id is not None:
+        named["entry_id"] = ids.encode("ent", selector.entry_id)
+    return ", ".join(named), named
 
 
 _KEY_OF = Query(
@@ -99,6 +125,17 @@ async def erase(cache: Cache, caller: Caller, scope: str) -> Erased:
         counts["feedback"] = tx.count(_BLANK_FEEDBACK, params)
         for name, query in _ERASE.items():
             counts[name] = tx.count(query, params)
+        audit_events.record(
+            tx,
+            caller.tenant,
+            event_id=cache.new_id(),
+            by=caller.key_id,
+            act="erase",
+            subject=audit_events.pseudonym(scope),
+            now=cache.clock_ms(),
+            entries=dropped,
+            **counts,
+        )
 
     await cache.db.write(remove, durable=True)
     return Erased(

@@ -24,6 +24,7 @@ from service.guards import GUARD_VERSION
 from service.guards import judge as guard_judge
 from service.ids import IdSource, encode
 from service.policy import Policy
+from service.score.scorer import suffix
 from service.storage import entries, lookups
 from service.storage.database import Database, Transaction
 
@@ -51,11 +52,12 @@ class Observed:
     at_ms: int
     choice: Choice
     served: entries.LiveEntry | None
-    second_score: float | None
     fingerprint: str
     partition: bytes
     neighbors: tuple[tuple[int, float], ...] = ()
-    """(entry id, score) of all that the search proposed, nearest first."""
+    """(entry id, score) of all that were scored, best first."""
+    cosines: tuple[tuple[int, float], ...] = ()
+    """(entry id, cosine) of all that the search proposed, nearest first."""
 
 
 class Journal:
@@ -196,6 +198,8 @@ class Journal:
             behind = await self._servable_behind(record)
             if behind is not None:
                 (entry, score), guard, detail = behind, None, None
+        cosine = dict(record.cosines).get(entry.id) if entry is not None else None
+        others = [c for i, c in record.cosines if entry is None or i != entry.id]
         has_candidate = entry is not None and score is not None
         draw = sampling.sample(
             plan,
@@ -220,7 +224,8 @@ class Journal:
             "response_hash": entry.response_hash if entry else None,
             "entry_age_ms": record.at_ms - entry.created_ms if entry else None,
             "score": score,
-            "second_score": record.second_score,
+            "cosine": score if cosine is None else cosine,
+            "second_score": max(others, default=None),
             "guard": guard,
             "guard_detail": detail,
             "threshold": policy.config.threshold,
@@ -237,7 +242,7 @@ class Journal:
             return row, None
         copied = (
             "tenant_id line scope exact_key context_hash entry_id query entry_query response_hash "
-            "score guard guard_detail threshold decision_id policy_version score_version "
+            "score cosine guard guard_detail threshold decision_id policy_version score_version "
             "certify_probability inclusion_probability"
         )
         item = {name: row[name] for name in copied.split()}
@@ -309,9 +314,13 @@ class Journal:
 
 
 def score_version(fingerprint: str, policy: Policy) -> str:
-    """What a score depends on: model, guards and the line's choice among them. A label counts for one version only."""
+    """What a score depends on: model, guards, the line's choice among them, and what it has learned.
+
+    A label counts for one version only.
+    """
     off = sorted(name for name, on in policy.config.guards.items() if not on)
-    return f"{fingerprint}+guards-{GUARD_VERSION}" + (f"-without-{','.join(off)}" if off else "")
+    without = f"-without-{','.join(off)}" if off else ""
+    return f"{fingerprint}+guards-{GUARD_VERSION}{without}{suffix(policy.config.score)}"
 
 
 def _column(text: str) -> str:

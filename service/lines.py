@@ -16,6 +16,7 @@ from service.eligibility import RULES
 from service.errors import FieldError, InvalidRequest
 from service.guards import GUARDS
 from service.sampling import SamplingPlan
+from service.score import COSINE, SCORE_NAME
 
 Mode = Literal["off", "exact", "shadow", "serve"]
 Language = Literal["en", "zh", "multi"]
@@ -66,6 +67,8 @@ class LineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     mode: Mode = "shadow"
     threshold: Annotated[float, Meta(ge=-1.0, le=1.0)] = 0.95
     """Smallest score that may hit. A score is a similarity: larger is nearer, 1.0 is the same text."""
+    score: Annotated[str, Meta(pattern=SCORE_NAME)] = COSINE
+    """What the threshold is compared with: `cosine`, or a learned probability by its version (`surehit tune`)."""
     language: Language = "en"
     embedder: Annotated[str, Meta(min_length=1, max_length=512)] | None = None
     """Name of an embedding model; null takes the default of the language."""
@@ -163,6 +166,10 @@ def parse(changes: Any, *, base: LineConfig | None = None) -> LineConfig:
         eligibility.check_patterns(config.patterns)
     except ValueError as error:
         raise InvalidRequest.field("patterns", str(error)) from error
+    if config.score != COSINE and config.threshold <= 0.0:
+        raise InvalidRequest.field(
+            "threshold", "must be over 0 and at most 1: the line's score is a probability"
+        )
     plan_of(config.sampling)
     return config
 

@@ -9,17 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import msgspec
+import structlog
 
 from service import lines
 from service.errors import InvalidRequest, NotFound
 from service.lines import LineConfig, LineRecord
 from service.sampling import SamplingPlan
+from service.score import COSINE, Scorer, UnusableScorer
+from service.score.scorer import load as load_scorer
 from service.storage import blocks as block_rows
 from service.storage import lines as line_rows
+from service.storage import scorers as scorer_rows
 from service.storage.database import Database, Transaction
 
 MAX_IMPLICIT_LINES = 200
 """Lines of one tenant that appear by being used; more must be created, so that a typing slip in a loop stays small."""
+
+
+log = structlog.get_logger("surehit.policy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,8 @@ class Policy:
     sampling: SamplingPlan
     blocks: dict[tuple[str, bytes], tuple[BlockedPair, ...]] = field(default_factory=dict)
     """Blocked pairs by scope and context hash."""
+    scorer: Scorer | None = None
+    """Of a line whose score is learned; None there means that it can't be used, and nothing is served by meaning."""
 
     @property
     def is_certified(self) -> bool:
@@ -92,9 +101,24 @@ class Policies:
             inert=frozenset(record.config.inert_fields),
             sampling=lines.plan_of(record.config.sampling),
             blocks={key: tuple(pairs) for key, pairs in found.items()},
+            scorer=await self._scorer(tenant, line, record.config.score),
         )
         self._held[tenant, line] = policy
         return policy
+
+    async def _scorer(self, tenant: str, line: str, score: str) -> Scorer | None:
+        """The line's learned score, read once for as long as it is in force."""
+        if score == COSINE:
+            return None
+        held = self._held.get((tenant, line))
+        if held is not None and held.scorer is not None and held.scorer.version == score:
+            return held.scorer
+        blob = await scorer_rows.blob(self._db, tenant, line=line, version=score)
+        try:
+            return None if blob is None else load_scorer(blob)
+        except UnusableScorer as error:
+            log.error("scorer_unusable", tenant=tenant, line=line, score=score, reason=str(error))
+            return None
 
     async def get_or_create(self, tenant: str, line: str, *, change_id: int, now: int) -> Policy:
         """The line, made with the defaults when this is its first use."""
@@ -147,6 +171,7 @@ class Policies:
             row = line_rows.get_in(tx, tenant, line=line)
             before = lines.record_from_json(row[1]) if row else None
             after = change.apply(before)
+            _check_score(tx, tenant, line, after.config.score)
             _save(
                 tx, tenant, line, after, row[1] if row else None, change_id, by, change.reason, now
             )
@@ -172,13 +197,30 @@ class LineChange:
             raise NotFound("the line does not exist; create it with PUT")
         base = before.config if self.partial and before else None
         config = lines.parse(self.settings, base=base)
+        score_before = before.config.score if before else COSINE
+        if config.score not in (score_before, COSINE) or (self.partial and config.score != score_before):
+            _check_threshold_given(self.settings)
         keeps = before is not None and not _voids(before.config, config)
         return LineRecord(
             config=config, decision_id=before.decision_id if keeps and before else None
         )
 
 
-_DECIDED_BY = ("threshold", "language", "embedder", "policy_version", "guards", "rules", "patterns")
+_DECIDED_BY = ("threshold", "score", "language", "embedder", "policy_version", "guards", "rules", "patterns")
+
+
+def _check_threshold_given(settings: object) -> None:
+    if not isinstance(settings, dict) or "threshold" not in settings:
+        raise InvalidRequest.field(
+            "threshold", "must be given with another `score`: the old one means something else there"
+        )
+
+
+def _check_score(tx: Transaction, tenant: str, line: str, score: str) -> None:
+    if score != COSINE and scorer_rows.blob_in(tx, tenant, line=line, version=score) is None:
+        raise InvalidRequest.field(
+            "score", "is no score that this line has learned; `surehit tune --score learned` learns one"
+        )
 
 
 def _voids(before: LineConfig, after: LineConfig) -> bool:

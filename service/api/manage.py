@@ -16,7 +16,7 @@ from service.cache import Cache, Caller
 from service.errors import InvalidRequest, NotFound
 from service.figures import figures
 from service.policy import LineChange, describe
-from service.storage import entries
+from service.storage import audit_events, entries
 from service.storage import lines as line_rows
 from service.storage.invalidation import Selector
 
@@ -192,6 +192,22 @@ async def post_erase(
 ) -> schemas.EraseReply:
     """Remove everything of one scope: entries, log, review items with their labels, blocks, texts of feedback."""
     return schemas.EraseReply(**asdict(await forget.erase(cache, caller, body.scope)))
+
+
+@router.get("/v1/events")
+async def get_events(
+    cache: CacheDep,
+    caller: Admin,
+    before: schemas.Text | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> dict[str, Any]:
+    """Administrative acts, newest first; `next` goes into `before` for the following page."""
+    number = ids.MAX_ID if before is None else ids.decode("evt", before)
+    if number is None:
+        raise InvalidRequest.field("before", "must be the id of an event (evt_…)")
+    rows = await audit_events.newest(cache.db, caller.tenant, before=number, limit=limit)
+    found = [audit_events.described(row) for row in rows]
+    return {"events": found, "next": found[-1]["id"] if len(found) == limit else None}
 
 
 @router.get("/v1/stats")

@@ -74,7 +74,7 @@ HOW_TO = _compile(
 )
 WHY = re.compile(r"\b(?:why|how come|reason)\b")
 _MAY_I = _compile(
-    r"\b(?:can|could|may|should|must|shall|would|will) (?:i|we|one|they|he|she|it|anyone)\b|\b(?:can|could|may|should|must|would) my\b|\b(?:am i|are we) (?:able|allowed|permitted|required|supposed|going)\b"
+    r"\b(?:can|could|may|should|must|shall|would|will) (?:i|we|one|they|he|she|it|anyone)\b(?! (?:please )?(?:see|check|view|know|look|review|afford)\b)|\b(?:can|could|may|should|must|would) my\b|\b(?:am i|are we) (?:able|allowed|permitted|required|supposed|going)\b"
     r"|\bdo (?:i|we) (?:have to|need|get charged|pay)\b(?! (?:my|the|that|on)\b)|(?<!know )(?<!wonder )(?<!see )(?<!check )(?<!tell me )(?<!me )(?<!sure )\b(?:if|once|unless) (?:i|my|we|you)\b(?! (?:have|had|got) (?:any|enough|a|an|last)\b)"
 )
 """Asks about the rules, for whoever asks."""
@@ -133,7 +133,7 @@ _HOUSEHOLD = _any(
     \b(?:when|how long|how soon|which month|what month|what (?:day|date)|month|date)\b.{0,45}\b(?:my|the|i|card'?s?)\b.{0,30}\b(?:expires?|expiry|expiration|valid(?:ity)?|paychecks?|pay ?day|next check|get paid|paid|be due|due)\b|\bmy (?:\w+ ){0,4}(?:card|license|passport|membership|subscription|contract)(?: will| is going to)? expires?\b(?=.{0,12}$)
     \b(?:next|last) (?:paychecks?|pay ?checks?|check|payday)\b|\b(?:expiration|expiry|due) (?:date|month|year)\b.{0,30}\b(?:my|the|on|for)\b
     \b(?:is there|there's|have|got|enough|sufficient|any|much|left|afford)\b.{0,40}\b(?:in|from|on|between) (?:my|the|all|our) (?:[\w&'.-]+ ){0,5}(?:accounts?|savings|checking|wallet|bank)\b
-    \b(?:enough|much|amount of|low on|left|remaining|sufficient|any|needing)\b.{0,25}\b(?:fuel|gas|gasoline|petrol)\b(?! (?:prices?|bill|law|station|mileage)\b)|\b(?:fuel|gas|gasoline)\b.{0,15}\b(?:do i have|i have|left|level|tank|gauge|low|remaining|go(?:es)?)\b|\b(?:what|which|kind of|type of|sort of|certain|any|regular|premium)\b.{0,12}\b(?:gas|fuel|unleaded|gasoline|octane|diesel)\b.{0,25}\b(?:should|need\w*|use|take|put|get|require\w*|best|buy|fill)\b|\b(?:take|need|use|put)\b.{0,15}\b(?:unleaded|premium|diesel|regular gas)\b
+    \b(?:enough|much|amount of|low on|left|remaining|sufficient|any|needing)\b.{0,25}\b(?:fuel|gas|gasoline|petrol)\b(?! (?:prices?|bill|law|station|mileage)\b)|\b(?:fuel|gas|gasoline)\b.{0,15}\b(?:do i have|i have|left|level|tank|gauge|low|remaining|go(?:es)?)\b|\b(?:what|which|kind of|type of|sort of|certain|any|regular|premium)\b.{0,12}\b(?:gas|fuel|unleaded|gasoline|octane|diesel)\b.{0,25}\b(?:should|need\w*|use|take|put|get|require\w*|best|buy|fill)\b|\brun(?:ning)? out of (?:gas|fuel)\b|\bmiles\b.{0,30}\b(?:gas|tank|fuel|left)\b|\b(?:gas|fuel|octa\w*|oil)\b.{0,25}\b(?:for|in) (?:this|my|the|that) (?:\w+ )?(?:car|vehicle|truck|tank)\b|\b(?:car|vehicle|truck)\b.{0,25}\b(?:gas|fuel|unleaded|octa\w*)\b|\b(?:take|need|use|put)\b.{0,15}\b(?:unleaded|premium|diesel|regular gas)\b
     \b(?:do|when|should|would|need|time|how soon|how long)\b.{0,45}\b(?:tires?|tyres?)\b|\b(?:tires?|tyres?)\b.{0,30}\b(?:need|due|changed|replaced|when|low)\b|\bair in (?:my|the) (?:tires?|tyres?)\b
     \b(?:need|want|like|help|could|can|please|trying|have|wish|status|check\w*|know|get|advise|locate)\b.{0,60}\b(?:(?:my|the|of my|in my) (?:[\w-]+ ){0,3}(?:balance|payment status|account status)|policy (?:number|#|no\b|id))(?! (?:not|has|did|was)\b)|\bstatus of (?:my|the|our) (?:\w+ ){0,2}(?:order|request|payment|claim|application|bill|delivery|package|case|ticket|account|vacation|pto|leave)\b|\b(?:pto|vacation|leave|time off|days? off|holiday) (?:days? )?(?:request|approv\w+|status|accepted)\b|\bpayment (?:i sent|i made)\b.{0,10}\bwent through\b
     \b(?:what(?:'s| is)|need|know|tell me|check|give me|get|how (?:high|good|is|low))\b.{0,40}\b(?:apr|credit limit|limit|interest(?: rate)?)\b.{0,20}\b(?:on|for|of|with|at) (?:my|the|this) (?:[\w&'.-]+ ){0,4}(?:card|account|visa|mastercard|amex|loan|savings|mortgage|checking)\b
@@ -159,31 +159,36 @@ _I_STATE = _any(
     \b(?:do|does) (?:i|we) (?:still |currently |already |also |really |even |actually )?(?:have(?! to\b)|own|owe|make|earn|get paid|get off|spend|got|weigh|look|stand|know|like|last|next|finally|use)\b
     \bam i\b(?! (?:able|allowed|permitted|required|supposed|going to be charged|being|charged|not able|unable|not being|getting (?:charged|an?\b|another)|still being|seeing|talking|speaking|chatting|your|a robot|the only)\b)
     \b(?:what|how much|how many|when|which|any \w+|everything|date|time|last|all|it)\b.{0,30}\b(?:i|we)(?:'ve| have| am|'m)? (?:still |currently |already |last |recently |just )?(?:owe|owed|earn|earned|make|made|spent|spend|got paid|get paid|scheduled|have left|got left|left|used up|have (?:scheduled|planned|saved|due|on)|bought|purchased)\b
-    \b(?:when|what|which|that|of \w+|time|day) (?:\w+ ){0,2}?i (?:last|have(?! to\b| an? (?:problem|issue|question))|had|get paid|got paid|received?|am enrolled|'m enrolled|am a member|'m a member|need to (?:pay|remember)|have to pay|want to remember|wanted to|was (?:to|supposed)|replaced|changed)\b
+    \b(?:when|what|which|that|of \w+|time|day) (?:\w+ ){0,2}?i (?:last|have(?! to\b| an? (?:problem|issue|question))|had|get paid|got paid|received?|(?:am|'m) (?:enrolled|a member|signed up|registered|covered)|need to (?:pay|remember)|have to pay|want to remember|wanted to|was (?:to|supposed)|replaced|changed)\b
     \b(?:wanted|want|supposed|had|was) (?:\w+ )?to (?:remember|recall)\b|\bremind(?:ed)? me (?:of|what|about)\b|\b(?:things?|what|items?) i (?:need|have) to do\b|^what do i (?:have|need) to do\W*$
     \bwhere (?:i am|am i|we are|are we)\b|\bwho (?:i am|am i)\b
     """
 )
 _STATES = (
     r"(?:active|due|approved|accepted|denied|processed|valid|expir\w+|ready|shipped|delivered|arrived|here|scheduled|confirmed|low|okay|ok|good|up|enough|on|in|left|full|"
-    r"empty|free|busy|set|current|overdue|paid|reviewed|granted|late|finished|gone through|go through|back|need|safe to drive|worn|flat|fine|inflated|posted|come)"
+    r"empty|free|busy|set|current|overdue|paid|reviewed|granted|late|finished|high|available|bad|gone through|go through|back|need|safe to drive|worn|flat|fine|inflated|posted|come)"
 )
 _MY_STATE = _compile(
     rf"(?:is|are|was|were|has|have|did|does|do)(?:n't)? (?:[\w'-]+ ){{0,3}}?my (?:[\w'-]+ ){{0,4}}?{_STATES}\b"
 )
+_ASKED_LAST = re.compile(r"\b(?:is|are|was) (?:what|how much|when|where|how many)\W*$")
 _SPENT = re.compile(
-    r"\b(?:transactions?|purchases?|spending)\b.{0,20}\b(?:on|at|from|in|for|of|last|my|history)\b"
+    r"\b(?:transactions?|purchases?|spending)\b(?:.{0,20}\b(?:on|at|from|in|for|of|last|my|history|related)\b|\W*$)"
 )
 _NUMBERED = _compile(
     r"\b(?:account|order|ticket|case|claim|invoice|booking|policy|tracking|reservation)(?: number| no\.?| id)?\s*[:#]?\s*[a-z]*\d{3,}"
 )
 _SELF = _any(
     r"""
-    \b(?:what|do you|you|say|know|remember|tell me|recall|my) (?:\w+ ){0,4}?(?:my|me) (?:(?:first|last|full|real|user|current|given) )?(?:name|nickname)\b(?! is\b)|\bname\b.{0,25}\b(?:for|call|to|of) me\b|\bhow is my name\b|\bwhat\b.{0,35}\b(?:called|refer(?:red)?|know me|nym|names?)\b.{0,20}\b(?:me|i'm|i am|as)\b|\b(?:know|what) (?:what )?(?:you call me|i'm called|i am called)\b|\bmy name\W*$|\bwhat do you call me\b|\bcalling me\b|\b(?:know|tell me|say|remember|guess) who i am\b
+    \b(?:what|do you|you|say|know|remember|tell me|recall|my) (?:\w+ ){0,4}?(?:my|me) (?:(?:first|last|full|real|user|current|given) )?(?:name|nickname)\b(?! is\b)|\bname\b.{0,25}\b(?:for|call|to|of) me\b|\bhow is my name\b|\bwhat\b.{0,35}\b(?:called|refer(?:red)?|know me|nym|names?)\b.{0,20}\b(?:me|i'm|i am|i be.{0,15} as)\b|\b(?:think|say|know) i(?:'m| am)\b|\bi be (?:called|referred)|\b(?:know|what) (?:what )?(?:you call me|i'm called|i am called)\b|\bmy name\W*$|\bwhat do you call me\b|\bcalling me\b|\b(?:know|tell me|say|remember|guess) who i am\b
     \b(?:what|which|name of|know|tell me|who)\b.{0,20}\b(?:this|current|that) (?:song|track|tune|music|album|artist)\b|\b(?:what|which) (?:song|track|tune|music)\b|\b(?:song|track|music|tune) (?:is|that's|that is|i'm|currently|now|playing|on right)\b|\b(?:this|that) (?:song|band|artist|singer|album|track|tune|composer|release)\b|\b(?:title|name|singer|artist|writer|length) of (?:the )?song\W*$|\bthe song (?:is|on speaker|that|by)\b|^(?:who is |what is |tell me |name )?(?:the )?(?:singer|artist|song writer|artist name|song)\W*$|\bwho(?:'s| is)? (?:this on|sings?|singing|plays?|playing|sang|made) (?:this|that|it)\b
-    \b(?:find(?:ing)?|locat(?:e|ing)|where|lost my (?=phone)|misplaced|track(?:ing)?|missing|seen|whereabouts|location of)\b.{0,30}\b(?:my|the) (?:\w+ )?(?:phone|cell|cellphone|iphone|keys|device|wallet|luggage|bags?|suitcase|package|order)\b
+    \b(?:find(?:ing)?|locat(?:e|ing)|where|misplaced|track(?:ing)?|missing|seen|whereabouts|location of)\b.{0,30}\b(?:my|the) (?:\w+ )?(?:phone|cell|cellphone|iphone|keys|device|wallet|luggage|bags?|suitcase|package|order)\b
+    \bmy (?:phone|cell\w*|iphone|keys)\b.{0,30}\b(?:find|where|locate|track)\b|\b(?:find|locate|track) (?:a|my|the) phone\b
     \b(?:my|our|present|current|exact) (?:\w+ )?(?:location|whereabouts|coordinates|position)\b|\bwhere (?:am i|i am|are we|we are|i'm)\b
     """
+)
+_RENAMES = re.compile(
+    r"\b(?:change|update|edit|correct|married|misspelled|verif\w+|prov(?:e|ing))\b"
 )
 _THE_CAR = _compile(
     r"\b(?:my|the|this|our) (?:\w+ )?(?:car|vehicle|tires?|tyres?|truck|tank|engine|jeep|honda|ford|toyota|bmw|suv)'?s?\b"
@@ -224,9 +229,9 @@ def personal(at: Reading) -> str | None:
     if numbered:
         return numbered.group()
     found = _SELF.search(at.text)
-    if found:
+    if found and not _RENAMES.search(at.text):
         return found.group()
-    is_value = VALUE_QUESTION.match(at.inner) is not None
+    is_value = VALUE_QUESTION.match(at.inner) is not None or _ASKED_LAST.search(at.text) is not None
     is_question = is_value or at.asked or _YES_NO.match(at.inner) is not None
     if " my " not in at.text and _SOFTWARE.search(at.text):
         return None
@@ -318,18 +323,21 @@ _NO_CODE = _any(
 )
 _AT_ASSISTANT = _any(
     r"""
-    \byour (?:\w+ )?(?:name|voice|accent|language|speech|speed|volume|responses?|settings?|talking|rate of speech|tone)\b.{0,30}\b(?:to|in|be|is|into|slower|faster|different|made|down|up|it|from|please)\b|\b(?:change|rename|alter|make|switch|update|set|modify|adjust|speed up|slow down|use|turn)\b.{0,20}\b(?:your|you|the ai'?s?|device)\b.{0,12}\b(?:name|voice|accent|language|speech|speed|volume|setting|rate|talking|talk)?\b
+    \byour (?:\w+ )?(?:name|voice|accent|language|speech|speed|volume|responses?|settings?|talking|rate of speech|tone)\b.{0,30}\b(?:to|in|be|is|into|slower|faster|different|made|down|up|it|from|please)\b|\b(?:change|rename|alter|make|switch|update|set|modify|adjust|speed up|slow down|use|turn)\b.{0,20}\b(?:your|you|the ai'?s?|device)\b.{0,12}\b(?:name|voice|accent|language|speech|speed|volume|settings?|rate|talking|talk|to \w+\W*$)
     \b(?:call|calling|name|naming|refer to|referring to|address|rename|nickname) (?:you|me|yourself)\b|^(?:my|your) (?:new )?name (?:will|should|shall)\b|^(?:my|your) (?:new )?name is\b(?=.{0,25}$)|\bwill be your name\b|^(?:i'm|i am) (?:called|named|leaving|home|going to (?:bed|sleep|call))\b|\bgo by\b|\bto be called\b
     \b(?:speak|talk|respond|answer|language|responses?|speaking|talking)\b.{0,25}\b(?:english|spanish|french|german|chinese|japanese|italian|russian|korean|arabic|slower|faster|slowly|quickly|quieter|louder|quicker)\b
-    \b(?:rat(?:e|ed|es|ing)|giv(?:e|ing)|gave|award|deserves?|gets?|was|is|good for|should (?:get|have|be)|needs?|earns|saga|series|novel|book|essay)\b.{0,90}\b(?:zero|one|two|three|four|five|six|\d)\b ?(?:stars?\b|points?\b|out of|of 6|/ ?\d|rating\b|\.?$|and a best)
+    \b(?:rat(?:e|ed|es|ing)|giv(?:e|ing)|gave|award|deserves?|gets|should (?:get|have|be given))\b.{0,90}\b(?:zero|one|two|three|four|five|six|\d)\b ?(?:stars?\b|points?\b|out of|of 6|/ ?\d|rating\b|\.?$|and a best)|\b(?:stars|points|out of 6|of 6)\W*$|\b(?:stars?|points?) (?:to|for|out of)\b
     \b(?:be|been|get|need|want|have|like) (?:\w+ )?(?:added|put|removed|deleted|cleared|changed|set|moved|raised|placed|included|turned|posted)\b.{0,40}\b(?:list|playlist|calendar|schedule|lights?|alarm|songs?|language|reminder)\b|\b(?:list|playlist|calendar|schedule|lights?|language|event|alarm|room|playlist.*)\b.{0,20}\b(?:be|needs?|should) (?:\w+ )?(?:added|put|removed|deleted|clear\w*|changed|set|moved|raised|another|include|an)\b|\bbe (?:called|reminded|texted)\b|^(?:for|in|on|to) (?:my|the) .{1,50}\b(?:add|put|include)\b|^(?:table|restaurant|seats?|reservations?|seating) (?:for|in|at)\b|\bwants? (?:to )?(?:go )?(?:eat|dine|to go to a)\b|\b(?:female|male|british|different|new) (?:\w+ )?(?:voice|accent)\b|^(?:terminate|scrap|destroy|kill|stop|abort)(?: the)?(?: current)?(?: process| task| action)?\W*$
+    \b(?:rent(?:ing)?|book(?:ed|ing)?|reserv(?:e|ed|ing)|hir(?:e|ing))\b.{0,30}\b(?:car|jeep|suv|hotel|room|table|flight|rental|tickets?|taxi|uber|suite|reservation|people)s?\b(?! (?:without|after|by)\b)|\b(?:hotel|room|table|rental|flight|jeep)s?\b.{0,60}\b(?:from|for|on|between|at) (?:the )?(?:\d|january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|two|three|four|five)\b
+    \b(?:sync\w*|pair|unpair|disconnect|connection)\b.{0,25}\b(?:my|the|this) (?:phone|device|mobile)\b|\bwhisper (?:mode|voice|sound)\b|\b(?:must|will|going to|have to|important that i|should) (?:be )?call(?:ing)? (?!it|a\b|the (?:function|method))\w+\W*$|\bon the phone\W*$|, (?:get|book|reserve|rent|find) (?:me|us)\b
+    ^(?!(?:is|are|do|does|did|has|have|was|what|which|how|tell|show|read|check)\b).*\b(?:on|to|onto|off|from|of) my (?:\w+ ){0,3}(?:list|playlist|calendar|agenda|to-?do)\b
     \bneeds? to be (?:reminded|texted|called|woken|up)\b|\bi need to (?:be )?up by\b|\bwake me\b|\bremind (?:me|it|us)\b(?! (?:what|why|how|who|where|when|which|of (?:the|how|what)|again)\b)
     ^(?:(?:can|could|may|might|is it possible for) (?:i|we|me|us)(?: please| to)*|i(?:'m| am) (?:looking (?:for|to)|in need of|going to need)) (?:get |have |make |book |rent |reserve |hire |order |schedule |set up |rename |change |stop |skip |move |turn |play |hear |listen )(?:\S+ ){0,5}?(?:reservations?|table|hotel|room|flight|car|taxi|uber|cab|ride|rental|jeep|suv|song|track|music|lights?|name|volume|appointment|meeting|next|radio)\b
     ^(?:the |these |this |it(?:'s| is) |its )?(?:\w+ ){0,3}(?:too|very|so) (?:bright|dark|loud|quiet|low|dim|fast|slow)\b|^it(?:'s| is) dark\b
     \b(?:next song|next track|upcoming song|skip (?:it|this)|play the next)\b
     ^(?:don't|do not|no longer|no more|stop|never|i (?:don't|no longer|do not) (?:want|need) (?:to|you to))\b.{0,20}\b(?:sync|play|whisper\w*|talk|speak|remind|use|connect|hear|alarms?)\b
     ^(?:alarm|reminder|event|meeting|appointment|timer|meet|lunch|dinner) (?:for|at|on|to|in|with)\b|^(?:new|another) (?:\w+ )?(?:alarm|reminder|event|meeting|appointment|list|tweet|email|contact)\b|\b(?:lunch|dinner|meeting|appointment|event|reminder|alarm)s?\b(?! (?:room|software)).{0,30}\b(?:at|on|by) (?:\w+ ){0,2}(?:am|pm|noon|\d+|a\. m\.|p\. m\.|\w+day|o'clock)\b(?<!what)$|\bneeds? .{1,60}\b(?:on|in|to|added to|placed onto) (?:my|the|our|it|\w+'?s?) ?(?:\w+ ){0,5}?(?:list|playlist|calendar|schedule)\b|^(?:volume|lights?|music|speakers?|lamps?|sound|radio|quiet mode|colou?r)\b
-    \b(?:and|then|please|,|so|can you|will you|could you|would you) (?:remind me|text|call|email|tell (?:him|her|them)|play|add|put|delete|remove|schedule|book|reserve|order|turn|set (?:a|an|the|my|up) (?:\w+ )?(?:alarm|reminder|timer))\b(?! by\b)(?=.{0,60}$)
+    \b(?:and|then|please|,|so|can you|will you|could you|would you) (?:remind me|text|call|email|tell (?:him|her|them)|play|get me|(?:add|put|delete|remove) (?:it|this|that|my)|schedule|book|reserve|order|turn|set (?:a|an|the|my|up) (?:\w+ )?(?:alarm|reminder|timer))\b(?! by\b)(?=.{0,60}$)
     """
 )
 _WANTED = _compile(
@@ -369,7 +377,8 @@ def acting(at: Reading) -> str | None:
         or _OF_OTHERS.match(at.core) is not None
         or _TALK.search(at.core) is not None
     )
-    found = None if is_question else _AT_ASSISTANT.search(at.core)
+    is_sql = _SQL.search(at.text) is not None
+    found = None if is_question or is_sql else _AT_ASSISTANT.search(at.core)
     if found:
         return found.group() or at.core
     if _ASKS_ABOUT.match(at.core):
@@ -377,7 +386,11 @@ def acting(at: Reading) -> str | None:
     if at.wished and _SERVICE.match(at.core) and not _CERTAIN.search(at.core):
         return None
     found = _NO_CODE.match(at.core) or _SERVICE_ORDER.match(at.core) or _deed(at)
-    if found is None or (not at.wished and not _ERRAND.match(at.core) and _is_code(at)):
+    if (
+        found is None
+        or (is_sql and not at.wished)
+        or (not at.wished and not _ERRAND.match(at.core) and _is_code(at))
+    ):
         return None
     return found.group()
 
@@ -407,7 +420,7 @@ _TOPICS = _any(
     \b(?:is it|it'?s|it'll|will|be|does|going to|gonna|are there|is there|any|chance|expect\w*|does it|could it|should|going|it|how|much|lot of|today|tomorrow|when)\b.{0,30}\b(?:humid\w*|rain(?:ing|y|s|ed out)?|snow(?:ing|y|s|fall)?|winds?|sun|snow ?storms?|sunny|sun (?:on|today|tomorrow)|cloud(?:y| coverage|s)|windy|fog(?:gy)?|chill(?:y|ier)|freez(?:e|ing)|storm(?:y|s|ing)?|thunder\w*|hail\w*|blizzards?|drizzle|overcast|cold(?:er)?|hot(?:ter)?|warm(?:er)?|cool(?:er)?|temperate|sunrise|sunset|humidity|rainfall)\b(?=.{0,60}\b(?:in|at|on|nearby|not|faraway|\d|for|near|around|outside|out|there|here|today|tomorrow|tonight|now|over|overnight|week\w*|\w*day|\d+|later|to|close|be)\b|.{0,3}$)(?! (?:dogs?|sauce|water|war|chocolate)\b)
     \b(?:how|is it|will it|be|get|gets|so|too|very) (?:cold|hot|warm|wet|cool|dry|nice|humid)\b.{0,30}\b(?:in|at|out|outside|there|here|be|for)\b|\btemperatures?\b.{0,20}\b(?:outside|will|tomorrow|today|tonight|right now|(?:in|at|for) (?:[a-z]+ ?){1,4})\W*$(?<!engine)|^(?:what(?:'s| is)? |tell me )?(?:the )?temp(?:erature)?(?: is it)?\W*$|\b(?:what|tell|how)\b.{0,15}\b(?:temperature|humidity|weath\w*)\b(?=.{0,10}\b(?:for|in|be|like)\b)|\bfeel like in\b|\bumbrella\b|\bwhat temperature is it\b|\b(?:degrees|climate) (?:outside|in|at|on|for|like)\b
     \b(?:stocks?|shares?|bitcoin|btc|gold|silver|crude oil|gas|gasoline|petrol|crypto\w*|ethereum|nasdaq|dow jones|dow|s&p|ftse|share market|stock market)(?:'s)? (?:prices?|values?|rates?|quotes?|markets?|worth|trading|doing|up|down|at|index|performance)\b|\b(?:bitcoin|btc|ethereum|nasdaq|dow jones|ftse|stocks|shares) (?:of|for|is|in|up|down)\b|\b(?:price|value|worth|quote|rate)s? (?:of|for|on) (?:\w+ ){0,3}(?:stocks?|shares?|bitcoin|gold|silver|oil|gas|crypto\w*)\b|\bstock (?:\w+ )?(?:price|market|value)\w*\b|\b(?:how (?:is|are|was|did|much is)|what(?:'s| is| are)|check|show|tell|give)\b.{0,30}\b(?:stocks?|shares|dow jones|nasdaq)\b(?! (?:photo|market work|split|option)\w*)
-    \b(?:exchange|conversion|currency|interchange|dollar|euro|rupees?) rates?\b(?=.{0,40}\b(?:between|from|to|of|in|for|right|currently|and|dollars?|euros?|yen|rupees?|pounds?|usd|eur)\b|\W*$)(?! (?:applied|calculated|work))|\b(?:dollars?|euros?|rupees?|us|one|five|pounds?)\b.{0,30}\brates?\b|\b(?:exchange|stock|currency) (?:rate|convert\w+|exchange|price)s?\W*$|\brates? (?:between|of) .{0,20}\b(?:u\. ?s|usd|euros?|dollars?|inr|currency)|^(?:stocks?|currency exchange)\W*$
+    \b(?:exchange|conversion|currency|interchange|dollar|euro|rupees?) rates?\b(?=.{0,40}\b(?:between|from|to|of|in|for|right|currently|and|dollars?|euros?|yen|rupees?|pounds?|usd|eur)\b|\W*$)(?! (?:applied|calculated|work))|\b(?:dollars?|euros?|rupees?|us|one|five|pounds?)\b.{0,30}\brates?\b|\b(?:exchange|stock|currency) (?:rate|convert\w+|price)s?\W*$|^(?:\w+ ){0,2}currency exchange\W*$|\brates? (?:between|of) .{0,20}\b(?:u\. ?s|usd|euros?|dollars?|inr|currency)|^(?:stocks?|currency exchange)\W*$
     \b(?:dollars?|euros?|yen|rupees?|pounds? sterling|pounds?|pesos?|yuan|rubles?|francs?|won|usd|eur|gbp|inr|jpy|cad|aud|currency|rupies|usd?|u\. s\. d\.|g\. b\. p\.)\b.{0,25}\b(?:to|in|into|equals?|can i get|rate|increased?|decreased?|rupees|are|against|versus|vs|is|worth|equals?|convert\w*|for|and|doing|value)\b.{0,20}\b(?:dollars?|euros?|yen|rupees?|pounds?|pesos?|yuan|rubles?|francs?|usd|eur|gbp|inr|jpy|cad|aud|canadian|american|us|u\. s\.|currency|today|now)\b
     \b(?:news|headlines?|breaking news|current events|top stories|newsfeed)\b(?! ?(?:letter|paper|reader|agency|feed format))|\b(?:what(?:'s| is| has)?|anything|something|stuff|things) (?:\w+ )?(?:happening|going on|trending|new)\b(?! (?:when|if|to|with my|after|while)\b)(?=.{0,40}$)|\bwhat happened (?:today|yesterday|in the (?:world|news))\b|\btrending\b|\bhas anything happened\b|\b(?:open|go to|show)? ?(?:c\. ?n\. ?n|cnn|b\. ?b\. ?c|bbc)\b|\bupdate me on\b|\barticles about\b|\belection results\b|\b(?:sports?|game) (?:scores?|results?)\b|\bany updates? (?:on|in regard|about)\b
     \btraffic\b(?! (?:light|sign|law|control|source|ticket|signal)s\b)|\b(?:road (?:conditions?|closures?|clear)|roadworks?|congest\w+ on)\b|\bfastest (?:route|way) to\b|\bhow long (?:to get|will it take to get|is my commute)\b.{0,20}\b(?:work|home|town)\b
@@ -434,11 +447,11 @@ _WEAK_NOW = _compile(
 )
 _TIMELESS = _compile(
     r"\b(?:from now on|now that|until now|by now|buy now|today's world|what now)|\b(?:usa|psychology|history|toys?) (?:today|tomorrow)\b|[`\"'“][^`\"'”]{0,40}\b(?:today|tomorrow|yesterday|tonight|now|latest|current)\b[^`\"'”]{0,40}[`\"'”]"
-    r"|\b(?:today|now|yesterday|tomorrow)(?:\(|\.\w|_)|\w_(?:today|now|latest|current)\b|\b(?:mean|meaning|synonym|definition|translate|translation|spell|say|spelled|spelling|word|phrase|lyrics|define)\b"
+    r"|\b(?:today|now|yesterday|tomorrow)(?:\(|\.\w|_)|\w_(?:today|now|latest|current)\b|\bif (?:it|it's|it is|i was|i am)\b.{0,60}\btime\b|\b(?:mean|meaning|synonym|definition|translate|translation|spell|say|spelled|spelling|word|phrase|lyrics|define)\b"
 )
 """Time words that bind nothing to a moment: parts of names, code, and words that are talked about."""
 _SQL = _compile(
-    r"\b(?:sql|mysql|postgres\w*|oracle|sqlite|query|queries|select|datetime|date_?add|getdate|timestamp|column|rows?|records?|python|pandas|javascript|excel|regex|php|function|def|import|return|code)\b"
+    r"\b(?:sql|mysql|postgres\w*|oracle|sqlite|query|queries|select|datetime|date_?add|getdate|timestamp|column|rows?|records?|python|pandas|javascript|excel|regex|php|function|def|import|return)\b"
 )
 _OWN_STORY = re.compile(
     r"\b(?:i|we|i've|i'm|my|someone|it)\b(?: \S+){0,6}? (?:\w+ed|was|were|had|got|made|went|took|sent|did|bought|paid|lost|found|tried|have|has|been|saw|put|broke|left|forgot|gave|isn't|doesn't|hasn't|haven't|didn't|can't|cannot|am|is|not|need|want|see|keeps?|think|just)\b"

@@ -16,7 +16,7 @@ HELD = (
 ASKERS = (
     r"(?:(?:account |bank |card |credit card |acct |reward\w* |point\w* )balances?|due dates?|credit (?:score|limit|rating)s?|spending limits?|"
     r"(?:tire|tyre|air) pressure|(?:shopping|grocery|to-?do|task|reminder|packing|wish|contact|shop)s? lists?|to-?dos?|reminders?|calendar|"
-    r"agenda|inbox|paychecks?|pay ?days?|pto(?: days)?|vacation days|days off|vacation request|(?:gas|fuel) (?:level|tank|gauge)|tank|"
+    r"agenda|inbox|apr(?!\.? ?\d)|(?:insurance|health) (?:benefits?|plan|coverage)|paychecks?|pay ?days?|pto(?: days)?|vacation days|days off|vacation request|(?:gas|fuel) (?:level|tank|gauge)|tank|"
     r"alarms?|e?mails?|contacts|appointments?|meetings?|policy number|acct|upcoming events?|current location|"
     r"rewards? points|reward balance|card'?s? (?:expir\w+|limit|apr)|expiration (?:date|month)s?|transaction history)"
 )
@@ -24,19 +24,19 @@ ASKERS = (
 GENERIC = (
     r"(?:how (?:to|do|can|should|would)|why|what should i do|do i do|to do (?:if|when|about|with)|happens?|happened|wrong|steps?|ways?|options|mean|means|reasons?|"
     r"causes?|causing|charge[ds]?|fees?|refund\w*|top[- ]?up|transfer\w*|declined?|rejected|"
-    r"cancel\w*|verif\w+|identity|exchange rate|pins?|meaning of|purpose|life|tips|mistakes|avoid|ideas|my (?:ai|friend|dear|buddy|man|ability)|ability to|proof|boost\w*|appear\w*|disappear\w*|vanish\w*|gone|passcode|password|disposable|virtual|cash|cheque|check deposit|improve|raise|pending|visible|difference|contact|report|fraud\w*|notify|damaged|broke\w*|stolen|extra|[$€£]\d[\d.]*|came from|debit (?:payment|transaction)|direct debit|recogni[sz]e\w*|unknown|new card|(?:replacement|lost|physical) card|card (?:arrives?|come|be (?:sent|delivered))|support\w*|accepted|eligible for this|talking|speaking|get rid|close|hurt\w*|affect\w*|impact\w*|wrongly|not working|doesn't work|activat\w+|safe|secure|limit on top)"
+    r"cancel\w*|verif\w+|identity|exchange rate|pins?|meaning of|purpose|life|tips|mistakes|avoid|ideas|my (?:ai|friend|dear|buddy|man|ability)|ability to|proof|boost\w*|appear\w*|disappear\w*|vanish\w*|gone|passcode|password|disposable|virtual|cash (?:with\w+|deposit)|withdraw\w*|cheque|possible|does it take|long .{1,40} take|children|kids?|have to be|need to be|change my|edit|update my|check deposit|improve|raise|pending|visible|difference|contact|report|fraud\w*|notify|damaged|broke\w*|stolen|extra|[$€£]\d[\d.]*|came from|debit (?:payment|transaction)|direct debit|recogni[sz]e\w*|unknown|new card|(?:replacement|lost|physical) card|card (?:arrives?|come|be (?:sent|delivered))|support\w*|accepted|eligible for this|talking|speaking|get rid|close|hurt\w*|affect\w*|impact\w*|wrongly|not working|doesn't work|activat\w+|safe|secure|limit on top)"
 )
 """Words of a question about the rules or a mishap, which a help page answers for every asker."""
 REVEAL = (
     r"(?:show|tell|give|check(?: on| out)?|list(?: out| down)?|display|read(?: out| off| back)?|see|view|find(?: out)?|look(?:ing)? (?:up|at|in|into|over|through|for|and see)|"
-    r"pull up|bring up|search(?: through)?|state|report (?:on|the|my)|go (?:over|through)|checking|finding|looking for|seeing|viewing|mention|explain|define|get(?: me)?|name|double check|need|want|review|recite|retrieve|locate|verify|confirm|track(?: down)?|inform|"
+    r"pull up|bring up|search(?: through)?|state|report (?:on|the|my)|go (?:over|through)|checking|finding|looking for|seeing|viewing|mention|explain|define|get(?: me)?|name|double check|measure|test|need|want|review|recite|retrieve|locate|verify|confirm|track(?: down)?|inform|"
     r"know(?: about)?|learn|hear|provide|advise|describe|inquire about|share|fetch|email me|ask about|figure out|determine|let (?:me|us) (?:know|see|check|hear|view))"
 )
 """Verbs by which a value is asked for."""
 OPENING = (
     r"(?:[\W_]*(?:hi|hello|hey|there|dear|good (?:morning|day|afternoon|evening)|excuse me|yes|yeah|oh|um+|uh+|well|olly|alexa|siri|cortana|google|computer|ai|assistant|"
     r"ok|okay|so|then|please|pls|plz|kindly|thanks|and|but|now|also|just|quickly|if you (?:can|could|would)|go ahead and|"
-    r"(?:can|could|would|will|wont|won't|can't|may) (?:you|u|ya)(?: be able to| mind)?|are you able to|is it possible (?:for you )?to|"
+    r"(?:can|could|would|will|wont|won't|can't|may) (?:you|u|ya)(?: be able to| mind)?|(?:can|could|may) (?:i|we)(?= (?:please )?(?:see|check|view|know|look|review)\b)|are you able to|is it possible (?:for you )?to|"
     r"i(?:'d| would)? (?:really )?(?:like|want|need|wish|prefer)(?: for)? you to|i(?:'m| am) (?:wondering|curious|asking|hoping)(?: if you (?:can|could|would))?|"
     r"i (?:was )?wonder(?:ing)?(?: if you (?:can|could))?|you (?:can|could|should|need to|have to|must)|do me a favor|be sure to|make sure (?:to|you|that you)|"
     r"(?:can you )?help me(?: out)?(?: to| and| with| in)?|help(?: to)?|assist me (?:in|with)|(?:provide|give) me (?:with )?(?:assistance|help) (?:in|with)|(?:get )?(?:assistance|help) (?:in|with)|try (?:to|and)|why don't you|how about you|feel free to|let's|lets|let us|"
@@ -48,7 +48,7 @@ DEVICE = (
     r"(?:lights?|lamps?|lighting|volume|sound|speakers?|music|songs?|tracks?|tunes?|playlists?|albums?|radio|podcasts?|audio ?books?|station|channel|"
     r"tv|television|thermostat|heat(?:ing|er)?|ac|air con\w*|fans?|vacuum(?: cleaner)?|hoover|roomba|robot|plugs?|sockets?|wemo|coffee(?: maker| machine| pot)?|"
     r"kettle|oven|stove|door|garage|blinds|curtains|brightness|bluetooth|wifi|alarms?|timers?|stopwatch|reminders?|appointments?|meetings?|events?|"
-    r"calendar|schedule|agenda|reservations?|bookings?|lists?|to-?do|e?mails?|messages?|texts?|contacts?|tweets?|taxi|uber|lyft|cab|pizza|takeaway|"
+    r"calendar|schedule|agenda|reservations?|bookings?|lists?(?! of\b)|to-?do|e-?mails?|messages?|texts?|contacts?|tweets?|taxi|uber|lyft|cab|pizza|takeaway|"
     r"whisper|mode|accent|voice|language|nickname|game|shuffle|repeat|equali[sz]er|bass|screen|phone|iphone|device)"
 )
 """Things that an assistant moves, sets or writes into."""

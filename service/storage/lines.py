@@ -6,6 +6,7 @@ import hashlib
 
 from sqlalchemy import bindparam, func, insert, select, update
 
+from service.storage import audit_events
 from service.storage.database import Database, Row, Transaction
 from service.storage.models import Line, LineChange
 from service.storage.query import Query
@@ -135,6 +136,16 @@ def save(
             "before_json": before,
             "after_json": config,
         },
+    )
+    audit_events.record(
+        tx,
+        tenant,
+        event_id=change_id,
+        by=by,
+        act="line.create" if before is None else "line.change",
+        subject=line,
+        now=now,
+        reason=reason,
     )
 
 

@@ -249,7 +249,8 @@ class Lookup(Base):
     response_hash: Mapped[bytes | None]
     entry_age_ms: Mapped[int | None]
     score: Mapped[float | None]
-    second_score: Mapped[float | None]
+    cosine: Mapped[float | None]  # of the same candidate; empty in rows of old, whose score it is
+    second_score: Mapped[float | None]  # greatest cosine of any other candidate
     guard: Mapped[str | None] = mapped_column(String(32))
     guard_detail: Mapped[str | None]
     threshold: Mapped[float | None]
@@ -337,6 +338,7 @@ class ReviewItem(Base):
     response_hash: Mapped[bytes]
     fresh_response: Mapped[bytes | None]
     score: Mapped[float | None]
+    cosine: Mapped[float | None]  # as in lookups
     guard: Mapped[str | None] = mapped_column(String(32))
     guard_detail: Mapped[str | None]
     was_served: Mapped[bool]
@@ -436,6 +438,21 @@ class TuningRun(Base):
     decision_id: Mapped[int | None]
     report_json: Mapped[str]
     __table_args__ = (Index(None, "tenant_id", "line", "id"),)
+
+
+class ScorerRow(Base):
+    """A learned score of a line. Never changed; a line's `score` names the version in force."""
+
+    __tablename__ = "scorers"
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tenant_id: Mapped[str] = mapped_column(String(64))
+    line: Mapped[str] = mapped_column(String(128))
+    version: Mapped[str] = mapped_column(String(32))  # learned-<digits of the blob's SHA-256>
+    created_ms: Mapped[int]
+    by: Mapped[str]
+    blob: Mapped[bytes]  # see service.score.scorer
+    report_json: Mapped[str]  # what it was adopted for
+    __table_args__ = (UniqueConstraint("tenant_id", "line", "version"),)
 
 
 class Monitor(Base):

@@ -95,6 +95,7 @@ async def logged(
             "entry_query": f"e{i}",
             "response_hash": b"r%d" % i,
             "score": float(s),
+            "cosine": None,
             "guard": guard,
             "guard_detail": None,
             "threshold": policy.config.threshold,

@@ -15,8 +15,8 @@ import regex
 from service.eligibility import chinese, english
 
 RULES: dict[str, str] = {
-    "personal": "The answer depends on the asker's own data: my balance, where is my order, 我的余额.",
     "acting": "The request acts on something: cancel my order, set an alarm, 帮我取消订单.",
+    "personal": "The answer depends on the asker's own data: my balance, where is my order, 我的余额.",
     "creative": "The request wants a fresh invention: write a poem, surprise me, 讲个笑话.",
     "volatile": "The answer passes with time: today, latest, weather, prices, 现在, 最新.",
 }

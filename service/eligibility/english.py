@@ -89,8 +89,9 @@ _YES_NO = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the rules look at: the text in lower case, its part after the opening, and its frame."""
+    """What the rules look at: the text as it came and in lower case, its part after the opening, and its frame."""
 
+    original: str
     text: str
     core: str
     inner: str
@@ -110,6 +111,7 @@ def read(text: str) -> Reading:
     core = low[opened.end() :] if opened else low
     found = _ASKED.match(core)
     return Reading(
+        text,
         low,
         core,
         core[found.end() :] if found else core,
@@ -151,7 +153,7 @@ _LEAD = re.compile(
     r"^(?:(?:new|recent|any|unread|the|last|open|all|my|this|this week'?s|upcoming|refresh|check|status of|list|show|no|what|those|to do) )+"
 )
 _DEFINITION = _compile(
-    r"\bwhat(?:'s| is| are|s)? (?:a|an|\w+ \w+ mean)\b|\bmeans?\b|\bdefin|\b(?:does|do|it|they) (?:\w+ ){0,3}work\b|\bgood\b|\bpolicy\b(?! num)|\baverage\b|\bcalculated\b|\bnormal\b|\bideal\b|\bbest\b"
+    r"\b(?:do|does|can|should|must) (?:an?|the|most|all|every) \w+\b|\b(?:employees?|people|someone|customers?|users?|everyone|anyone|by law)\b|\bwhat(?:'s| is| are|s)? (?:a|an|\w+ \w+ mean)\b|\bmeans?\b|\bdefin|\b(?:does|do|it|they) (?:\w+ ){0,3}work\b|\bgood\b|\bpolicy\b(?! num)|\baverage\b|\bcalculated\b|\bnormal\b|\bideal\b|\bbest\b"
 )
 _I_STATE = _any(
     r"""
@@ -161,6 +163,7 @@ _I_STATE = _any(
     \b(?:what|how much|how many|when|which|any \w+|everything|date|time|last|all|it)\b.{0,30}\b(?:i|we)(?:'ve| have| am|'m)? (?:still |currently |already |last |recently |just )?(?:owe|owed|earn|earned|make|made|spent|spend|got paid|get paid|scheduled|have left|got left|left|used up|have (?:scheduled|planned|saved|due|on)|bought|purchased)\b
     \b(?:when|what|which|that|of \w+|time|day) (?:\w+ ){0,2}?i (?:last|have(?! to\b| an? (?:problem|issue|question))|had|get paid|got paid|received?|(?:am|'m) (?:enrolled|a member|signed up|registered|covered)|need to (?:pay|remember)|have to pay|want to remember|wanted to|was (?:to|supposed)|replaced|changed)\b
     \b(?:wanted|want|supposed|had|was) (?:\w+ )?to (?:remember|recall)\b|\bremind(?:ed)? me (?:of|what|about)\b|\b(?:things?|what|items?) i (?:need|have) to do\b|^what do i (?:have|need) to do\W*$
+    \bof mine\b|\b(?:assigned|sent|addressed|owed|shared|given|due|charged|delivered) (?:to|with) (?:me|us)\b
     \bwhere (?:i am|am i|we are|are we)\b|\bwho (?:i am|am i)\b
     """
 )
@@ -175,6 +178,10 @@ _ASKED_LAST = re.compile(r"\b(?:is|are|was) (?:what|how much|when|where|how many
 _SPENT = re.compile(
     r"\b(?:transactions?|purchases?|spending)\b(?:.{0,20}\b(?:on|at|from|in|for|of|last|my|history|related)\b|\W*$)"
 )
+_IS_MY = _compile(
+    r"(?:is|are|was|were|has|have|did|does|do)(?:n't)? my (?:[\w'&.-]+ ){0,3}?<held>\b"
+)
+_WHETHER_MY = re.compile(r"\b(?:if|whether) my\b")
 _NUMBERED = _compile(
     r"\b(?:account|order|ticket|case|claim|invoice|booking|policy|tracking|reservation)(?: number| no\.?| id)?\s*[:#]?\s*[a-z]*\d{3,}"
 )
@@ -251,6 +258,9 @@ def personal(at: Reading) -> str | None:
 
 
 def _about_own(at: Reading, *, is_value: bool, generic: bool) -> str | None:
+    whether = _WHETHER_MY.search(at.core) if at.asked else None
+    if whether:
+        return whether.group()
     if generic:
         return None
     found = _I_STATE.search(at.inner)
@@ -263,7 +273,7 @@ def _about_own(at: Reading, *, is_value: bool, generic: bool) -> str | None:
     held = _OWN_HELD.search(at.inner) if is_asked else None
     if held:
         return held.group()
-    state = _MY_STATE.match(at.inner)
+    state = _MY_STATE.match(at.inner) or _IS_MY.match(at.inner)
     return state.group() if state else None
 
 
@@ -294,7 +304,9 @@ _CODE = _compile(r"[`(={};]|\b<modern_code>\b")
 _HOME = _compile(
     r"\b(?:my|our) (?:\w+ ){0,4}?<device>\b|\b(?:to-?do|shopping|grocery) list\b|\b(?:calendar|playlist)\b"
 )
-_ERRAND = re.compile(r"(?:book|reserve|order (?!by)|get (?:me|us)|find|need|want|play)\b")
+_ERRAND = re.compile(
+    r"(?:book|reserve|order (?!by)|get (?:me|us)|deploy|redeploy|restart|reboot|merge the|approve|assign|find|need|want|play)\b"
+)
 _CERTAIN = re.compile(
     r"[$£€]\s?\d|\b(?:freeze|call|calendar|list|alarm|flight|hotel|table|reservation)\b"
 )
@@ -317,6 +329,7 @@ _NO_CODE = _any(
     (?:listen to|hear|tune in(?:to)?|tune)\b.*|play\b.*|continue .*|(?:commence|find|get|have|restart|start|begin|resume|run|launch|use|enable|activate|try|open|reopen|make|brew|fix|prepare|clean|sweep|mop|hoover|create|new|generate|build)\b.{0,40}\b(?:music|songs?|radio|playlists?|mode|podcasts?|audio\w*|book|station|fm|game|chess|coffee|espresso|latte|lights?|room|floor|house|carpet|vacuum|robot|lists?|alarm|timer|socket|plug|uber|netflix|spotify|appointment|meeting|event|reminder|remainder|accent|voice|call|louder|brighter|complaint|transfer|transaction from|reservation)\b
     (?:transfer|send|wire|move|moving|put|switch|pay|shift|deposit|withdraw|complete)\b.{0,60}?(?:[$£€]\s?\d|\b\d+|\bdollars?|\bbucks|\bmoney|\bfunds|\$s).{0,60}\b(?:from|to|between|into|on|out)\b
     (?:erase|delete|remove|cancel|clear|empty|postpone|kill|make|reopen|append|re add|take|get rid of|drop|cross|scratch|check off|eliminate)\b.{0,50}\b(?:alarms?|events?|appointments?|meetings?|reminders?|lists?|calendar|schedule|reservations?|bookings?|to-?do|playlist|vacation|that|this|it|birthday|off|flight|trip|dinner|order)\b
+    (?:create|open|file|raise|log|submit) an? (?:\w+ ){0,2}(?:ticket|case|incident|request|bug report)\b
     (?:remind|notify|alert|tell|let|inform)(?: (?:me|us|him|her|them|everyone|my \w+|mom|mum|dad|[a-z]+)) (?:to|that|know that|of|at|on|i'?m?\b)(?!f)
     (?:increase|decrease|raise|lower|reduce|adjust|boost|change|alter|modify|switch|swap|turn|set|make|use|color|maximi[sz]e|minimi[sz]e|dim)\b.{0,40}\b(?:volume|sound|lights?|lighting|lamps?|brightness|speakers?|speed|accent|voice|language|name|colou?rs?|music|settings?|temperature|thermostat|louder|quieter|english|spanish|french|german|chinese|japanese|italian|russian|faster|slower|audio|intensity|mode|alarm|timer|meeting|appointment|event)\b
     """
@@ -326,7 +339,7 @@ _AT_ASSISTANT = _any(
     \byour (?:\w+ )?(?:name|voice|accent|language|speech|speed|volume|responses?|settings?|talking|rate of speech|tone)\b.{0,30}\b(?:to|in|be|is|into|slower|faster|different|made|down|up|it|from|please)\b|\b(?:change|rename|alter|make|switch|update|set|modify|adjust|speed up|slow down|use|turn)\b.{0,20}\b(?:your|you|the ai'?s?|device)\b.{0,12}\b(?:name|voice|accent|language|speech|speed|volume|settings?|rate|talking|talk|to \w+\W*$)
     \b(?:call|calling|name|naming|refer to|referring to|address|rename|nickname) (?:you|me|yourself)\b|^(?:my|your) (?:new )?name (?:will|should|shall)\b|^(?:my|your) (?:new )?name is\b(?=.{0,25}$)|\bwill be your name\b|^(?:i'm|i am) (?:called|named|leaving|home|going to (?:bed|sleep|call))\b|\bgo by\b|\bto be called\b
     \b(?:speak|talk|respond|answer|language|responses?|speaking|talking)\b.{0,25}\b(?:english|spanish|french|german|chinese|japanese|italian|russian|korean|arabic|slower|faster|slowly|quickly|quieter|louder|quicker)\b
-    \b(?:rat(?:e|ed|es|ing)|giv(?:e|ing)|gave|award|deserves?|gets|should (?:get|have|be given))\b.{0,90}\b(?:zero|one|two|three|four|five|six|\d)\b ?(?:stars?\b|points?\b|out of|of 6|/ ?\d|rating\b|\.?$|and a best)|\b(?:stars|points|out of 6|of 6)\W*$|\b(?:stars?|points?) (?:to|for|out of)\b
+    \b(?:rat(?:e|ed|es|ing)|giv(?:e|ing)|gave|award|deserves?|gets|should (?:get|have|be given))\b(?! me a random).{0,90}(?<!and )(?<!between )(?<!to )\b(?:zero|one|two|three|four|five|six|\d)\b ?(?:stars?\b|points?\b|out of|of 6|/ ?\d|rating\b|\.?$|and a best)|\b(?:stars|points|out of 6|of 6)\W*$|\b(?:stars?|points?) (?:to|for|out of)\b
     \b(?:be|been|get|need|want|have|like) (?:\w+ )?(?:added|put|removed|deleted|cleared|changed|set|moved|raised|placed|included|turned|posted)\b.{0,40}\b(?:list|playlist|calendar|schedule|lights?|alarm|songs?|language|reminder)\b|\b(?:list|playlist|calendar|schedule|lights?|language|event|alarm|room|playlist.*)\b.{0,20}\b(?:be|needs?|should) (?:\w+ )?(?:added|put|removed|deleted|clear\w*|changed|set|moved|raised|another|include|an)\b|\bbe (?:called|reminded|texted)\b|^(?:for|in|on|to) (?:my|the) .{1,50}\b(?:add|put|include)\b|^(?:table|restaurant|seats?|reservations?|seating) (?:for|in|at)\b|\bwants? (?:to )?(?:go )?(?:eat|dine|to go to a)\b|\b(?:female|male|british|different|new) (?:\w+ )?(?:voice|accent)\b|^(?:terminate|scrap|destroy|kill|stop|abort)(?: the)?(?: current)?(?: process| task| action)?\W*$
     \b(?:rent(?:ing)?|book(?:ed|ing)?|reserv(?:e|ed|ing)|hir(?:e|ing))\b.{0,30}\b(?:car|jeep|suv|hotel|room|table|flight|rental|tickets?|taxi|uber|suite|reservation|people)s?\b(?! (?:without|after|by)\b)|\b(?:hotel|room|table|rental|flight|jeep)s?\b.{0,60}\b(?:from|for|on|between|at) (?:the )?(?:\d|january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|two|three|four|five)\b
     \b(?:sync\w*|pair|unpair|disconnect|connection)\b.{0,25}\b(?:my|the|this) (?:phone|device|mobile)\b|\bwhisper (?:mode|voice|sound)\b|\b(?:must|will|going to|have to|important that i|should) (?:be )?call(?:ing)? (?!it|a\b|the (?:function|method))\w+\W*$|\bon the phone\W*$|, (?:get|book|reserve|rent|find) (?:me|us)\b
@@ -350,8 +363,8 @@ _SERVICE = _compile(
     r"(?:cancel|close|change|update|alter|switch|make|add|remove|report|reset|order|transfer|withdraw|deposit|top|apply|delete|file|pay|get|set|refund|stop|end|terminate|enrol\w*|move|reactivate|activate|edit|modify|open|use|put|return|send|exchange|create|take|book|start|submit|upload|request|place|link)\b.{0,50}\b<account>\b"
 )
 _SERVICE_ORDER = _compile(
-    r"(?:cancel|refund|freeze|unfreeze|block|unblock|lock|unlock|deactivate|close|reactivate|activate|reset|renew|return|update|change|delete|remove|stop|terminate|pay|report|withdraw|deposit|transfer|track|submit|file|order|buy|purchase|approve|reject|deploy|archive|upload|publish|post|share|invite|assign|put in|request|apply|complain|hold|place) "
-    r"(?:for )?(?:me |us |out |up |off )?(?:a (?:freeze|hold|block|stop|complaint)\b|my|our|the (?!difference|column|row|first|last|value|order|name|type|data|size|number|content)|this|that|all my|every|both|an? (?:new )?(?:order|refund|payment|bill|card|taxi|ticket|pizza|day|flight|bill|request|pto|vacation)|[$£€]\d|\d|time off|pto|vacation|days? off|some|food|him|her|them|mom|dad)"
+    r"(?:restart|reboot|merge|unsubscribe|upgrade|downgrade|subscribe|enrol+|register|cancel|refund|freeze|unfreeze|block|unblock|lock|unlock|deactivate|close|reactivate|activate|reset|renew|return|update|change|delete|remove|stop|terminate|pay|report|withdraw|deposit|transfer|track|submit|file|order|buy|purchase|approve|reject|deploy|archive|upload|publish|post|share|invite|assign|put in|request|apply|complain|hold|place) "
+    r"(?:for )?(?:me |us |out |up |off )?(?:a (?:freeze|hold|block|stop|complaint)\b|my|our|the (?!difference|column|row|first|last|value|order|name|type|data|size|number|content)|me\b|us\b|this|that|all my|every|both|an? (?:new )?(?:order|refund|payment|bill|card|taxi|ticket|pizza|day|flight|bill|request|pto|vacation)|[$£€]\d|\d|time off|pto|vacation|days? off|some|food|him|her|them|mom|dad)"
 )
 
 
@@ -417,12 +430,13 @@ def _is_code(at: Reading) -> bool:
 _TOPICS = _any(
     r"""
     \bweather\b(?! (?:balloon|vane|station|pattern|underground)s?\b)|\bforecasts?\b(?! (?:model|method)\w*)|\b(?:need|wear|bring|take|pack|carry)\b.{0,20}\b(?:umbrella|sunscreen|raincoat|jackets?|coats?|sunglasses|boots|sweater|gloves|warm socks)\b
-    \b(?:is it|it'?s|it'll|will|be|does|going to|gonna|are there|is there|any|chance|expect\w*|does it|could it|should|going|it|how|much|lot of|today|tomorrow|when)\b.{0,30}\b(?:humid\w*|rain(?:ing|y|s|ed out)?|snow(?:ing|y|s|fall)?|winds?|sun|snow ?storms?|sunny|sun (?:on|today|tomorrow)|cloud(?:y| coverage|s)|windy|fog(?:gy)?|chill(?:y|ier)|freez(?:e|ing)|storm(?:y|s|ing)?|thunder\w*|hail\w*|blizzards?|drizzle|overcast|cold(?:er)?|hot(?:ter)?|warm(?:er)?|cool(?:er)?|temperate|sunrise|sunset|humidity|rainfall)\b(?=.{0,60}\b(?:in|at|on|nearby|not|faraway|\d|for|near|around|outside|out|there|here|today|tomorrow|tonight|now|over|overnight|week\w*|\w*day|\d+|later|to|close|be)\b|.{0,3}$)(?! (?:dogs?|sauce|water|war|chocolate)\b)
+    \b(?:is it|it'?s|it'll|will|be|does|going to|gonna|are there|is there|any|chance|expect\w*|does it|could it|should|going|it|how|much|lot of|today|tomorrow|when)\b.{0,30}\b(?:humid\w*|rain(?:ing|y|s|ed out)?|snow(?:ing|y|s|fall)?|winds?|sun|snow ?storms?|sunny|sun (?:on|today|tomorrow)|cloud(?:y| coverage|s)|windy|fog(?:gy)?|chill(?:y|ier)|freez(?:e|ing)|storm(?:y|s|ing)?|thunder\w*|hail\w*|blizzards?|drizzle|overcast|cold(?:er)?|hot(?:ter)?|warm(?:er)?|cool(?:er)?|temperate|sunrise|sunset|humidity|rainfall)\b(?=.{0,60}\b(?:in|at|on|nearby|not|faraway|\d|for|near|around|outside|out|there|here|today|tomorrow|tonight|now|coming|over|overnight|week\w*|\w*day|\d+|later|to|close|be)\b|.{0,3}$)(?! (?:dogs?|sauce|water|war|chocolate)\b)
     \b(?:how|is it|will it|be|get|gets|so|too|very) (?:cold|hot|warm|wet|cool|dry|nice|humid)\b.{0,30}\b(?:in|at|out|outside|there|here|be|for)\b|\btemperatures?\b.{0,20}\b(?:outside|will|tomorrow|today|tonight|right now|(?:in|at|for) (?:[a-z]+ ?){1,4})\W*$(?<!engine)|^(?:what(?:'s| is)? |tell me )?(?:the )?temp(?:erature)?(?: is it)?\W*$|\b(?:what|tell|how)\b.{0,15}\b(?:temperature|humidity|weath\w*)\b(?=.{0,10}\b(?:for|in|be|like)\b)|\bfeel like in\b|\bumbrella\b|\bwhat temperature is it\b|\b(?:degrees|climate) (?:outside|in|at|on|for|like)\b
     \b(?:stocks?|shares?|bitcoin|btc|gold|silver|crude oil|gas|gasoline|petrol|crypto\w*|ethereum|nasdaq|dow jones|dow|s&p|ftse|share market|stock market)(?:'s)? (?:prices?|values?|rates?|quotes?|markets?|worth|trading|doing|up|down|at|index|performance)\b|\b(?:bitcoin|btc|ethereum|nasdaq|dow jones|ftse|stocks|shares) (?:of|for|is|in|up|down)\b|\b(?:price|value|worth|quote|rate)s? (?:of|for|on) (?:\w+ ){0,3}(?:stocks?|shares?|bitcoin|gold|silver|oil|gas|crypto\w*)\b|\bstock (?:\w+ )?(?:price|market|value)\w*\b|\b(?:how (?:is|are|was|did|much is)|what(?:'s| is| are)|check|show|tell|give)\b.{0,30}\b(?:stocks?|shares|dow jones|nasdaq)\b(?! (?:photo|market work|split|option)\w*)
     \b(?:exchange|conversion|currency|interchange|dollar|euro|rupees?) rates?\b(?=.{0,40}\b(?:between|from|to|of|in|for|right|currently|and|dollars?|euros?|yen|rupees?|pounds?|usd|eur)\b|\W*$)(?! (?:applied|calculated|work))|\b(?:dollars?|euros?|rupees?|us|one|five|pounds?)\b.{0,30}\brates?\b|\b(?:exchange|stock|currency) (?:rate|convert\w+|price)s?\W*$|^(?:\w+ ){0,2}currency exchange\W*$|\brates? (?:between|of) .{0,20}\b(?:u\. ?s|usd|euros?|dollars?|inr|currency)|^(?:stocks?|currency exchange)\W*$
     \b(?:dollars?|euros?|yen|rupees?|pounds? sterling|pounds?|pesos?|yuan|rubles?|francs?|won|usd|eur|gbp|inr|jpy|cad|aud|currency|rupies|usd?|u\. s\. d\.|g\. b\. p\.)\b.{0,25}\b(?:to|in|into|equals?|can i get|rate|increased?|decreased?|rupees|are|against|versus|vs|is|worth|equals?|convert\w*|for|and|doing|value)\b.{0,20}\b(?:dollars?|euros?|yen|rupees?|pounds?|pesos?|yuan|rubles?|francs?|usd|eur|gbp|inr|jpy|cad|aud|canadian|american|us|u\. s\.|currency|today|now)\b
     \b(?:news|headlines?|breaking news|current events|top stories|newsfeed)\b(?! ?(?:letter|paper|reader|agency|feed format))|\b(?:what(?:'s| is| has)?|anything|something|stuff|things) (?:\w+ )?(?:happening|going on|trending|new)\b(?! (?:when|if|to|with my|after|while)\b)(?=.{0,40}$)|\bwhat happened (?:today|yesterday|in the (?:world|news))\b|\btrending\b|\bhas anything happened\b|\b(?:open|go to|show)? ?(?:c\. ?n\. ?n|cnn|b\. ?b\. ?c|bbc)\b|\bupdate me on\b|\barticles about\b|\belection results\b|\b(?:sports?|game) (?:scores?|results?)\b|\bany updates? (?:on|in regard|about)\b
+    \b(?:the )?(?:stock )?markets? (?:doing|up|down|open|close[ds]?|today)\b|\bjam(?:med|s)?\b(?! (?:recipe|session|making)s?\b)(?<=jammed)
     \btraffic\b(?! (?:light|sign|law|control|source|ticket|signal)s\b)|\b(?:road (?:conditions?|closures?|clear)|roadworks?|congest\w+ on)\b|\bfastest (?:route|way) to\b|\bhow long (?:to get|will it take to get|is my commute)\b.{0,20}\b(?:work|home|town)\b
     \b(?:how (?:busy|crowded|packed|full|slammed)|busy|busiest|crowded|crowds?|packed|wait times?|(?:the|a|long|any) (?:wait|line)|be seated|get seated|get a (?:seat|table)|stand in line|wait(?:ing)? (?:at|in line|for a table)|full (?:at|after|around))\b(?=.{0,70}(?:\b(?:at|on|near|in|restaurant|right|now|store|\d+|tonight|place|'s|for|is|have|be|without|around|to)\b|$))(?<!the line)(?! (?:of code|number|break|integral)\b)
     \bwhat(?:'s|s| is| was| will be| would be)? (?:the |today's |current )?(?:exact |current |local |right )?(?:times?|day|date|month|year)\b(?! (?:complexity|zone|limit|frame|period|format|type|function|column|field|\w+ in sql|range|taken|did|was|were|of (?:birth|death))\b).{0,25}$|\bwhat (?:time|day|date|year|month) (?:is|it|today|are we|we)\b(?! (?:the (?:war|battle|revolution)|\w+ (?:born|founded|built|invented))\b)|\b(?:the|current|correct|local|exact|today's|tomorrow's) (?:time|date|day)\b.{0,5}(?:please|now|in .{1,25}|is it|of today|today|right now)?\W*$|\b(?:time|date) (?:now|right now|today|is it)\b|\btime (?:it is |is it )?in [a-z .,]{2,25}$
@@ -471,7 +485,7 @@ _SMALL_TALK = _compile(
 
 
 _TOPIC_STEMS = frozenset(
-    "weat fore umbr suns rain jack coat boot swea glov warm humi snow wind sun clou fog fogg chil free stor thun hail bliz driz over cold "
+    "mark jamm weat fore umbr suns rain jack coat boot swea glov warm humi snow wind sun clou fog fogg chil free stor thun hail bliz driz over cold "
     "hot cool wet dry nice temp degr clim stoc shar bitc btc gold silv crud gas gaso petr cryp ethe nasd dow ftse exch conv curr inte "
     "doll euro yen rupe poun peso yuan rubl fran won usd us u g eur gbp inr jpy cad aud rate news head brea happ goin tren elec spor game scor stan "
     "upda c cnn b bbc arti traf road cong fast comm busy busi crow pack full slam wait line seat time day date mont year hour minu "
@@ -492,9 +506,20 @@ def volatile(at: Reading) -> str | None:
     return found.group()
 
 
+_NAMED = re.compile(
+    r"\b[A-Z][\w']+ (?:Today|Tonight|Tomorrow|Yesterday|Now)\b|(?<!^)\b(?:Today|Tonight|Tomorrow|Yesterday) [A-Z][a-z]+"
+)
+"""A word of time as part of a title: capital letters in the midst of a sentence."""
+
+
 def _binds_nothing(at: Reading, *, is_topic: bool) -> bool:
     """True where the words of time stand in code, small talk or the tale of a mishap, not in what is asked."""
-    if _TIMELESS.search(at.text) or _SQL.search(at.text) or _SMALL_TALK.search(at.text):
+    if (
+        _NAMED.search(at.original)
+        or _TIMELESS.search(at.text)
+        or _SQL.search(at.text)
+        or _SMALL_TALK.search(at.text)
+    ):
         return True
     is_mishap = _MISHAP.search(at.text) is not None
     if is_mishap and _OWN_STORY.search(at.text):

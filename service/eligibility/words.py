@@ -29,7 +29,7 @@ GENERIC = (
 """Words of a question about the rules or a mishap, which a help page answers for every asker."""
 REVEAL = (
     r"(?:show|tell|give|check(?: on| out)?|list(?: out| down)?|display|read(?: out| off| back)?|see|view|find(?: out)?|look(?:ing)? (?:up|at|in|into|over|through|for|and see)|"
-    r"pull up|bring up|search(?: through)?|state|report (?:on|the|my)|go (?:over|through)|checking|finding|looking for|seeing|viewing|mention|explain|define|get(?: me)?|name|double check|measure|test|need|want|review|recite|retrieve|locate|verify|confirm|track(?: down)?|inform|"
+    r"pull up|bring up|search(?: through)?|state|report (?:on|the|my)|go (?:over|through)|checking|finding|looking for|seeing|viewing|mention|explain|define|get(?: me)?|name|double check|summari[sz]e|sum up|count|measure|test|need|want|review|recite|retrieve|locate|verify|confirm|track(?: down)?|inform|"
     r"know(?: about)?|learn|hear|provide|advise|describe|inquire about|share|fetch|email me|ask about|figure out|determine|let (?:me|us) (?:know|see|check|hear|view))"
 )
 """Verbs by which a value is asked for."""
@@ -68,7 +68,7 @@ DEEDS = (
     r"freeze|unfreeze|block|unblock|lock|unlock|vacuum|brew|sync|unsync|connect|disconnect|pair|unpair|link|rate|erase|start|begin|stop|end|"
     r"speak|talk|whisper|sing|quit|exit|leave|disable|enable|activate|deactivate|open|close|put|set|add|include|create|make|new|delete|remove|clear|"
     r"get|change|update|rename|move|invite|save|log|record|mark|adjust|increase|decrease|reduce|bump|crank|amp|jack|boost|max|post|publish|complain|upload|share|submit|apply|request|"
-    r"withdraw|deposit|refund|place|arrange|plan|fetch|keep|use|write|compose|drop|cross|take|hold|check off|rent|hire|run|fix|launch|continue|listen|hear|tune|join|repeat|reset|rewind|archive|approve|reject|deploy)"
+    r"withdraw|deposit|refund|place|arrange|plan|fetch|keep|use|write|compose|drop|cross|take|hold|check off|rent|hire|run|fix|launch|continue|listen|hear|tune|join|repeat|reset|rewind|archive|approve|reject|deploy|restart|reboot|merge|assign|unsubscribe|upgrade|downgrade)"
 )
 """Verbs of a request to do something."""
 TIME = (

@@ -331,6 +331,14 @@ def events(
 
 
 @app.command()
+def dashboard() -> None:
+    """Print a Grafana dashboard of the Prometheus metrics, to be imported there."""
+    from service.dashboard import grafana
+
+    typer.echo(orjson.dumps(grafana(), option=orjson.OPT_INDENT_2).decode())
+
+
+@app.command()
 def doctor(as_json: Json = False) -> None:
     """Check database, schema, models and address, and say how to mend what fails."""
     from service import doctor as checks

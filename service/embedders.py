@@ -45,6 +45,11 @@ class Embedders:
         self._slots: dict[str, Slot] = {}
         self._defaults: dict[Language, str] = {}
 
+    @property
+    def pools(self) -> list[EmbeddingPool]:
+        """Of the models that are loaded."""
+        return [slot.pool for slot in self._slots.values() if slot.pool is not None]
+
     def name_for(self, language: Language, embedder: str | None) -> str:
         """The model of a line: its own, or the default of its language."""
         if embedder:

@@ -46,7 +46,7 @@ class Metrics:
     entries: dict[tuple[str, str], int] = field(default_factory=dict)
     evicted: Tally[tuple[str, str]] = field(default_factory=Tally)
     """Entries by tenant and line."""
-    gauges: dict[str, float] = field(default_factory=dict)
+    gauges: dict[str, float] = field(default_factory=lambda: {"alarms_raised": 0.0})
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
 
     def __post_init__(self) -> None:
@@ -150,7 +150,17 @@ class _WithoutCreated:
             yield metric
 
 
-_COUNTERS = frozenset({"alarms_raised", "journal_dropped"})
+_COUNTERS = frozenset(
+    {
+        "alarms_raised",
+        "journal_dropped",
+        "embedded_texts",
+        "embedding_remembered",
+        "embedding_timeouts",
+        "embedding_refused",
+        "embedding_failures",
+    }
+)
 """Figures that only grow while the process lives; their series end in `_total`."""
 
 _WORDS = {
@@ -158,4 +168,10 @@ _WORDS = {
     "index_partitions": "Partitions whose index is in memory.",
     "index_bytes": "Bytes of the vector indexes in memory.",
     "journal_dropped": "Log records dropped because the database was down or the buffer full.",
+    "embedding_queue": "Texts waiting for a model at this moment; steadily over 0: more cores, or embed elsewhere.",
+    "embedded_texts": "Texts that a model has embedded.",
+    "embedding_remembered": "Texts answered by a vector of an earlier or concurrent request.",
+    "embedding_timeouts": "Texts whose time budget ended first; their lookups were misses (degraded).",
+    "embedding_refused": "Texts turned away because the queue was full; their lookups were misses (degraded).",
+    "embedding_failures": "Texts whose model call failed.",
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from index.embedding.pool import EmbeddingPool
 from service.api.dependencies import CacheDep, get_keys
 from service.errors import Unavailable
 from service.metrics import Metrics
@@ -47,6 +49,7 @@ async def metrics(request: Request, cache: CacheDep) -> Response:
     found.gauges["index_partitions"] = cache.partitions.count
     found.gauges["index_bytes"] = cache.partitions.memory_bytes
     found.gauges["journal_dropped"] = cache.journal.dropped
+    found.gauges |= embedding_figures(cache.embedders.pools)
     authorization = request.headers.get("authorization")
     token = cache.settings.metrics_token.get_secret_value()
     if token and authorization and hmac.compare_digest(authorization, f"Bearer {token}"):
@@ -55,3 +58,16 @@ async def metrics(request: Request, cache: CacheDep) -> Response:
         caller = await get_keys(request).caller(authorization)
         tenant = None if caller.key_hash is None else caller.tenant
     return Response(found.render(tenant=tenant), media_type="text/plain; version=0.0.4")
+
+
+def embedding_figures(pools: Sequence[EmbeddingPool]) -> dict[str, float]:
+    """What the embedding models of this process have done, all of them together."""
+    counters = [pool.counters for pool in pools]
+    return {
+        "embedding_queue": float(sum(pool.queued for pool in pools)),
+        "embedded_texts": float(sum(c.embedded for c in counters)),
+        "embedding_remembered": float(sum(c.remembered + c.joined for c in counters)),
+        "embedding_timeouts": float(sum(c.timed_out for c in counters)),
+        "embedding_refused": float(sum(c.refused_busy for c in counters)),
+        "embedding_failures": float(sum(c.failed for c in counters)),
+    }

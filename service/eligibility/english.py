@@ -20,6 +20,7 @@ _CLASSES = {
         "MODERN_CODE",
         "WISHED",
         "ACCOUNT",
+        "HANDLING",
     )
 }
 
@@ -104,9 +105,12 @@ class Reading:
     """The first four letters of each word; a rule that needs one of some words is only run with one of them."""
 
 
+_FILE = re.compile(r"\bmy(?=[._-]\w)")
+
+
 def read(text: str) -> Reading:
     """Find opening and frame. `text` is flat and of bounded length."""
-    low = text.lower()
+    low = _FILE.sub("x", text.lower())
     opened = _OPENING.match(low)
     core = low[opened.end() :] if opened else low
     found = _ASKED.match(core)
@@ -153,7 +157,7 @@ _LEAD = re.compile(
     r"^(?:(?:new|recent|any|unread|the|last|open|all|my|this|this week'?s|upcoming|refresh|check|status of|list|show|no|what|those|to do) )+"
 )
 _DEFINITION = _compile(
-    r"\b(?:do|does|can|should|must) (?:an?|the|most|all|every) \w+\b|\b(?:employees?|people|someone|customers?|users?|everyone|anyone|by law)\b|\bwhat(?:'s| is| are|s)? (?:a|an|\w+ \w+ mean)\b|\bmeans?\b|\bdefin|\b(?:does|do|it|they) (?:\w+ ){0,3}work\b|\bgood\b|\bpolicy\b(?! num)|\baverage\b|\bcalculated\b|\bnormal\b|\bideal\b|\bbest\b"
+    r"\b(?:do|does|can|should|must) (?:an?|the|most|all|every) \w+\b|\b(?:employees?|people|someone|customers?|users?|everyone|anyone|by law)\b|\bwhat(?:'s| is| are|s)? (?:a|an|\w+ \w+ mean)\b|\bwhat(?:'s| is) \w+\W*$|\bstands? for\b|\bmeans?\b|\bdefin|\b(?:does|do|it|they) (?:\w+ ){0,3}work\b|\bgood\b|\bpolicy\b(?! num)|\baverage\b|\bcalculated\b|\bnormal\b|\bideal\b|\bbest\b"
 )
 _I_STATE = _any(
     r"""
@@ -163,13 +167,14 @@ _I_STATE = _any(
     \b(?:what|how much|how many|when|which|any \w+|everything|date|time|last|all|it)\b.{0,30}\b(?:i|we)(?:'ve| have| am|'m)? (?:still |currently |already |last |recently |just )?(?:owe|owed|earn|earned|make|made|spent|spend|got paid|get paid|scheduled|have left|got left|left|used up|have (?:scheduled|planned|saved|due|on)|bought|purchased)\b
     \b(?:when|what|which|that|of \w+|time|day) (?:\w+ ){0,2}?i (?:last|have(?! to\b| an? (?:problem|issue|question))|had|get paid|got paid|received?|(?:am|'m) (?:enrolled|a member|signed up|registered|covered)|need to (?:pay|remember)|have to pay|want to remember|wanted to|was (?:to|supposed)|replaced|changed)\b
     \b(?:wanted|want|supposed|had|was) (?:\w+ )?to (?:remember|recall)\b|\bremind(?:ed)? me (?:of|what|about)\b|\b(?:things?|what|items?) i (?:need|have) to do\b|^what do i (?:have|need) to do\W*$
+    \b(?:which|what|the) (?:\w+ )?\w+ (?:that |do |did )?i (?:uploaded|ordered|requested|booked|scheduled|downloaded|visited|watched|bought|pay for|own|wear|see|take|sent|saved|wrote|planned|signed|follow)\b|\bremain\w* for me\b
     \bof mine\b|\b(?:assigned|sent|addressed|owed|shared|given|due|charged|delivered) (?:to|with) (?:me|us)\b
     \bwhere (?:i am|am i|we are|are we)\b|\bwho (?:i am|am i)\b
     """
 )
 _STATES = (
     r"(?:active|due|approved|accepted|denied|processed|valid|expir\w+|ready|shipped|delivered|arrived|here|scheduled|confirmed|low|okay|ok|good|up|enough|on|in|left|full|"
-    r"empty|free|busy|set|current|overdue|paid|reviewed|granted|late|finished|high|available|bad|gone through|go through|back|need|safe to drive|worn|flat|fine|inflated|posted|come)"
+    r"empty|free|busy|set|current|overdue|paid|received|posted|cancell?ed|sent|refunded|reply|replied|call|called|respond|write|under|covered|still|reviewed|granted|late|finished|high|available|bad|gone through|go through|back|need|safe to drive|worn|flat|fine|inflated|posted|come)"
 )
 _MY_STATE = _compile(
     rf"(?:is|are|was|were|has|have|did|does|do)(?:n't)? (?:[\w'-]+ ){{0,3}}?my (?:[\w'-]+ ){{0,4}}?{_STATES}\b"
@@ -324,7 +329,7 @@ _NO_CODE = _any(
     (?:stop|cancel|exit|quit|end|abort|halt|next|skip|pause|leave)\b(?: (?:it|that|this|now|please|talking|everything|all|action|request|what|the|my|your|speaking|whispering|playing|making|doing|current|whisper|after)\b.*|\W*)$
     (?:speak|talk|respond|answer|reply|converse|communicate)\b.{0,30}\b(?:in|to me|with|slow\w*|fast\w*|quick\w*|loud\w*|\w+er)\b|(?:speak|talk|whisper)\b(?! to you (?:later|soon|tomorrow)| about| with you)
     (?:add|put|include|place|stick|throw|insert|move|save|log|mark|note|enter|append|attach|set)\b.{1,80}\b(?:to|in|on|onto|into|down|off|for|as)\b.{2,}
-    (?:rate|give|award)\b.{1,90}\b(?:stars?|points?|out of|of 6|/ ?\d|rating|\d+)\b|rate \S+
+    (?:rate|give|award)\b(?! me a random).{1,90}\b(?:stars?|points?|out of|of 6|/ ?\d|rating|\d+)\b|rate \S+
     (?:sync|unsync|pair|unpair|connect|disconnect|link)(?: (?:to|with|from|my|me|the|your|phone|up|device)\b)
     (?:listen to|hear|tune in(?:to)?|tune)\b.*|play\b.*|continue .*|(?:commence|find|get|have|restart|start|begin|resume|run|launch|use|enable|activate|try|open|reopen|make|brew|fix|prepare|clean|sweep|mop|hoover|create|new|generate|build)\b.{0,40}\b(?:music|songs?|radio|playlists?|mode|podcasts?|audio\w*|book|station|fm|game|chess|coffee|espresso|latte|lights?|room|floor|house|carpet|vacuum|robot|lists?|alarm|timer|socket|plug|uber|netflix|spotify|appointment|meeting|event|reminder|remainder|accent|voice|call|louder|brighter|complaint|transfer|transaction from|reservation)\b
     (?:transfer|send|wire|move|moving|put|switch|pay|shift|deposit|withdraw|complete)\b.{0,60}?(?:[$£€]\s?\d|\b\d+|\bdollars?|\bbucks|\bmoney|\bfunds|\$s).{0,60}\b(?:from|to|between|into|on|out)\b
@@ -350,9 +355,16 @@ _AT_ASSISTANT = _any(
     \b(?:next song|next track|upcoming song|skip (?:it|this)|play the next)\b
     ^(?:don't|do not|no longer|no more|stop|never|i (?:don't|no longer|do not) (?:want|need) (?:to|you to))\b.{0,20}\b(?:sync|play|whisper\w*|talk|speak|remind|use|connect|hear|alarms?)\b
     ^(?:alarm|reminder|event|meeting|appointment|timer|meet|lunch|dinner) (?:for|at|on|to|in|with)\b|^(?:new|another) (?:\w+ )?(?:alarm|reminder|event|meeting|appointment|list|tweet|email|contact)\b|\b(?:lunch|dinner|meeting|appointment|event|reminder|alarm)s?\b(?! (?:room|software)).{0,30}\b(?:at|on|by) (?:\w+ ){0,2}(?:am|pm|noon|\d+|a\. m\.|p\. m\.|\w+day|o'clock)\b(?<!what)$|\bneeds? .{1,60}\b(?:on|in|to|added to|placed onto) (?:my|the|our|it|\w+'?s?) ?(?:\w+ ){0,5}?(?:list|playlist|calendar|schedule)\b|^(?:volume|lights?|music|speakers?|lamps?|sound|radio|quiet mode|colou?r)\b
-    \b(?:and|then|please|,|so|can you|will you|could you|would you) (?:remind me|text|call|email|tell (?:him|her|them)|play|get me|(?:add|put|delete|remove) (?:it|this|that|my)|schedule|book|reserve|order|turn|set (?:a|an|the|my|up) (?:\w+ )?(?:alarm|reminder|timer))\b(?! by\b)(?=.{0,60}$)
+    \b(?:and|then|please|,|so|can you|will you|could you|would you) (?:remind me|text|call|email|tell (?:him|her|them)|play|get me|(?:send|forward|share|post) (?:it|this|that|them)|(?:add|put|delete|remove) (?:it|this|that|my)|schedule|book|reserve|order|turn|set (?:a|an|the|my|up) (?:\w+ )?(?:alarm|reminder|timer))\b(?! by\b)(?=.{0,60}$)
     """
 )
+_HANDLED = _compile(
+    r"<handling>(?: (?:up|down|in|out|off|on|back|away|over))? (?:(?:the|my|our|this|that|these|those|it|him|her|them|me|us|yes|no|all|home|\d+)\b(?! (?:difference|definition|meaning|sum|number|list of|answer|recipe|best|most|name|nutrition\w*|info\w*))|an? (?:\w+ )?(?:picture|photo|selfie|chat|call|stop|note|screenshot|video|message|ticket|bath|seat|walk)\b|(?:[a-z]+) (?:admin|access|rights|to my))"
+)
+_NOUN_PHRASE = re.compile(
+    r"\w+ (?:of|buttons?|keys?|store|errors?|recommendations?|reviews?|alignment|value|number|history|date|does|is|are|was|keeps|not|theory|difference|culture|by)\b"
+)
+"""The verb is a noun here: «play of light», «cancel button»."""
 _WANTED = _compile(
     r".{1,60}\b(?:on|in|to|onto|into) (?:my|the|our|\w+'s) (?:[\w'&-]+ ){0,5}?(?:lists?|playlists?|calendar|schedule)\b|(?:eat|dine|go|drink|find|get|need|want|bring|take)\b.{0,60}\b(?:restaurant|cafeteria|pub|bar|food|table|reservation|diner|party of|bistro|brasserie|tavern|eat|hotel)\b|eat (?:at|in|with|within)\b|(?:an?|two|three|\d+|reservations?|another|some|new|the|my|more|this|your) (?:\S+ ){0,5}?(?:<ordered>|<device>)\b|(?:reservations?|seats?) (?:for|at|in)\b"
 )
@@ -398,7 +410,14 @@ def acting(at: Reading) -> str | None:
         return None
     if at.wished and _SERVICE.match(at.core) and not _CERTAIN.search(at.core):
         return None
-    found = _NO_CODE.match(at.core) or _SERVICE_ORDER.match(at.core) or _deed(at)
+    if _NOUN_PHRASE.match(at.core):
+        return None
+    found = (
+        _NO_CODE.match(at.core)
+        or _SERVICE_ORDER.match(at.core)
+        or (None if at.asked else _HANDLED.match(at.core))
+        or _deed(at)
+    )
     if (
         found is None
         or (is_sql and not at.wished)
@@ -495,10 +514,13 @@ _TOPIC_STEMS = frozenset(
 )
 
 
+_PAST = re.compile(r"(?:when|where|who|what|which \w+|how)? ?(?:was|were|did)\b")
+
+
 def volatile(at: Reading) -> str | None:
     """The words by which the answer passes with time, or None."""
     found = _TOPICS.search(at.text) if not at.stems.isdisjoint(_TOPIC_STEMS) else None
-    is_topic = found is not None and not at.why and not at.how_to
+    is_topic = found is not None and not at.why and not at.how_to and _PAST.match(at.inner) is None
     if not is_topic:
         found = _NOW.search(at.text) or (None if at.how_to or at.why else _WEAK_NOW.search(at.text))
     if found is None or _binds_nothing(at, is_topic=is_topic):
@@ -539,7 +561,7 @@ _CREATIVE = _any(
     \b(?:write|compose|create|make(?: up)?|invent|draft|generate|come up with|give|tell|sing|recite|craft|think of|suggest|read|got|know|have|share|hear|want|need|like|say|crack|find|show|provide|do)\b(?: (?!how\b|why\b)[\w'-]+){0,6}? (?:poems?|haikus?|limericks?|lyrics|jokes?|raps?|sonnets?|riddles?|puns?|fairy ?tales?|bedtime stor\w+|slogans?|taglines?|pick-?up lines?|screenplays?|short stor(?:y|ies))\b
     \b(?:write|compose|create|make up|invent|draft|generate|come up with|give me|tell me|tell us|craft|think of|sing)\b(?: (?!how\b|why\b|user\b)[\w'-]+){0,5}? (?:stor(?:y|ies)|songs?|captions?|plots?|characters? (?:for|named|who)|dialogues?|essays?|speech|blog posts?|letters?)\b(?! (?:in a string|from|of a string)\b)
     \b(?:surprise me|(?:a|any|some|me) random (?!forest|access|sample|seed|walk|variable|string|row|number generator|state|matrix|array|integer)\w+|random (?:fact|name|quote|color|colour|joke|pick|choice)s? ?(?:please|for me)?\W*$|(?:randomly )?(?:pick|choose) (?:a|any|some) (?:random )?(?:number|card|one|color|colour|name)|roll (?:a|the|some|two|\w+|\d+) ?(?:sided )?(?:dice|die|dies)|(?:flip|toss) (?:a|the|me a|this) coin|coin (?:flip|toss)|heads or tails|be creative|something (?:funny|original|humorous|hilarious|amusing)|another (?:joke|story|idea|poem)|(?:make|have|get|want to|need to|give) (?:me |us )?(?:a )?(?:laugh|giggle|smile|chuckle)|cheer me up|amuse me|entertain me|say something|tell me something|knock knock|brainstorm)\b
-    \b(?:jokes?|funn(?:y|iest)|humor|comedy|puns?)\b(?: \S+){0,6}$(?<!movie)(?<!movies)
+    (?<!what is a )\b(?:jokes?|funn(?:y|iest)|humor|comedy|puns?)\b(?: \S+){0,6}$(?<!movie)(?<!movies)
     \b(?:give|suggest|brainstorm|come up with|some|think of|need|any)\b(?: me)?(?: [\w-]+){0,3} (?:ideas?|names?|titles?|suggestions?|slogans?) (?:for|about|of) (?:a|an|my|our|the)\b
     """
 )

@@ -16,15 +16,15 @@ HELD = (
 ASKERS = (
     r"(?:(?:account |bank |card |credit card |acct |reward\w* |point\w* )balances?|due dates?|credit (?:score|limit|rating)s?|spending limits?|"
     r"(?:tire|tyre|air) pressure|(?:shopping|grocery|to-?do|task|reminder|packing|wish|contact|shop)s? lists?|to-?dos?|reminders?|calendar|"
-    r"agenda|inbox|apr(?!\.? ?\d)|(?:insurance|health) (?:benefits?|plan|coverage)|paychecks?|pay ?days?|pto(?: days)?|vacation days|days off|vacation request|(?:gas|fuel) (?:level|tank|gauge)|tank|"
+    r"agenda|inbox|apr(?!\.? ?\d)|(?:insurance|health) (?:benefits?|plan|coverage)|paychecks?|pay ?days?|pto(?: days)?|(?:leave|sick|vacation) days|missed calls?|voicemails?|balance (?:in|on|of) (?:checking|savings|the|it)|days off|vacation request|(?:gas|fuel) (?:level|tank|gauge)|tank|"
     r"alarms?|e?mails?|contacts|appointments?|meetings?|policy number|acct|upcoming events?|current location|"
     r"rewards? points|reward balance|card'?s? (?:expir\w+|limit|apr)|expiration (?:date|month)s?|transaction history)"
 )
 """Values that only exist as somebody's: they need no «my»."""
 GENERIC = (
-    r"(?:how (?:to|do|can|should|would)|why|what should i do|do i do|to do (?:if|when|about|with)|happens?|happened|wrong|steps?|ways?|options|mean|means|reasons?|"
+    r"(?:how (?:to|do|can|should|would)|why|what should i do|do i do|to do (?:if|when|about|with)|happens?|happened|wrong|(?:the|what|which) steps?|(?:best|right|any|a|the) ways?|options|mean|means|reasons?|"
     r"causes?|causing|charge[ds]?|fees?|refund\w*|top[- ]?up|transfer\w*|declined?|rejected|"
-    r"cancel\w*|verif\w+|identity|exchange rate|pins?|meaning of|purpose|life|tips|mistakes|avoid|ideas|my (?:ai|friend|dear|buddy|man|ability)|ability to|proof|boost\w*|appear\w*|disappear\w*|vanish\w*|gone|passcode|password|disposable|virtual|cash (?:with\w+|deposit)|withdraw\w*|cheque|possible|does it take|long .{1,40} take|children|kids?|have to be|need to be|change my|edit|update my|check deposit|improve|raise|pending|visible|difference|contact|report|fraud\w*|notify|damaged|broke\w*|stolen|extra|[$€£]\d[\d.]*|came from|debit (?:payment|transaction)|direct debit|recogni[sz]e\w*|unknown|new card|(?:replacement|lost|physical) card|card (?:arrives?|come|be (?:sent|delivered))|support\w*|accepted|eligible for this|talking|speaking|get rid|close|hurt\w*|affect\w*|impact\w*|wrongly|not working|doesn't work|activat\w+|safe|secure|limit on top)"
+    r"cancel\w*|verif\w+|identity|exchange rate|pins?|meaning of|purpose|life|tips|mistakes|avoid|ideas|my (?:ai|friend|dear|buddy|man|ability)|ability to|proof|boost\w*|appear\w*|disappear\w*|vanish\w*|(?:is|are|it's|money) gone|passcode|password|disposable|virtual|cash (?:with\w+|deposit)|withdraw\w*|cheque|possible|does it take|long .{1,40} take|children|kids?|have to be|need to be|change my|edit|update my|check deposit|improve|raise|pending|visible|difference|contact|report|fraud\w*|notify|damaged|broke\w*|stolen|extra|[$€£]\d[\d.]*|came from|debit (?:payment|transaction)|direct debit|recogni[sz]e\w*|unknown|new card|(?:replacement|lost|physical) card|card (?:arrives?|come|be (?:sent|delivered))|support\w*|accepted|eligible for this|talking|speaking|get rid|close|hurt\w*|affect\w*|impact\w*|wrongly|not working|doesn't work|activat\w+|safe|secure|limit on top)"
 )
 """Words of a question about the rules or a mishap, which a help page answers for every asker."""
 REVEAL = (
@@ -84,3 +84,11 @@ ACCOUNT = (
     r"father|mother|wife|husband|son|daughter|spouse|child|phone number|number|purchase|fees?|changes?|credit score|quote|accident|issue|exchange|savings)"
 )
 """What a company's help pages tell how to change."""
+
+HANDLING = (
+    r"(?:take|scan|start|navigate|drive|open|close|arm|disarm|raise|run|feed|hang|decline|accept|answer|like|follow|unfollow|grant|revoke|roll back|scale|forward|rsvp|sign|"
+    r"add|top up|split|tip|get|put|connect|walk|water|charge|park|ship|deliver|fetch|pick up|drop off|bring|hand|print|install|uninstall|restore|back up|eject|pin|unpin|star|bookmark|"
+    r"flag|mark|vote|join|leave|check|hold|renew|redeem|return|unlock|hide|show off|heat|cool|fill|empty|mow|fold|wash|iron|pack|load|unload|clean|collect|confirm|reject|approve|rename|"
+    r"share|copy|move|transcribe|record|film|zoom|crop|rotate|plug|unplug|dock|find|launch|quit|shut|lift|dim|swap|replace|ban|kick|invite|promote|demote|suspend|terminate|ping|page|escalate)"
+)
+"""Verbs of handling a thing, a person or a device."""

@@ -21,6 +21,7 @@ from evaluation.bounds import korn_graubard
 from evaluation.desk import Desk
 from evaluation.evidence import FloatArray
 from service.decision import Candidate, Judge, Refused, decide
+from service.errors import InvalidRequest
 from service.guards import judge as guard_judge
 from service.policy import Policy
 from service.score import COSINE, Context, Scorer
@@ -132,9 +133,14 @@ async def backtest(
 ) -> list[Backtest]:
     """Try each rule on every logged lookup since a time.
 
-    ``score_pairs`` gives cosines of (entry text, query text) under the rules' model; without it the logged ones count. A
-    line with a learned score is tried with its probabilities, its earlier lookups too.
+    ``score_pairs`` gives cosines of (entry text, query text) under the rules' model; without it the logged ones count.
+    A line with a learned score is tried with its probabilities, its earlier lookups too.
     """
+    if score_pairs is not None and policy.config.score != COSINE:
+        raise InvalidRequest.field(
+            "embedder",
+            "cannot be tried on a line whose score was learned from its own model's cosines",
+        )
     params = {"tenant": policy.tenant, "of_line": policy.line, "since": since_ms}
     labels = {row[0]: (row[1], float(row[2])) for row in await desk.db.read(_LABELS, params)}
     tallies = [_Tally(rule) for rule in rules]

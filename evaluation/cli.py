@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast, get_args
 
 import structlog
 import typer
@@ -45,6 +45,13 @@ def tune(
         float | None, typer.Option(help="As 0.95; default the line's own.")
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Put what is certified in force.")] = False,
+    score: Annotated[
+        str,
+        typer.Option(
+            help="auto: learn a score, adopt it where it is shown to be better and no certificate is lost; "
+            "learned: adopt it also from a line that serves; cosine: learn none, go back from a learned one."
+        ),
+    ] = "auto",
     reason: Annotated[str, typer.Option(help="Why, for the record.")] = "",
     report: Annotated[
         Path | None, typer.Option(help="Folder for one HTML report per line.", file_okay=False)
@@ -59,6 +66,9 @@ def tune(
     from evaluation import tuning
 
     console = Console(stderr=True)
+    if score not in get_args(tuning.ScoreChoice):
+        raise typer.BadParameter("--score is auto, cosine or learned")
+    choice = cast(tuning.ScoreChoice, score)
 
     async def work(db: Any) -> list[tuning.Tuned]:
         desk = _desk(db)
@@ -76,6 +86,7 @@ def tune(
                         apply=apply,
                         by="cli",
                         reason=reason,
+                        score=choice,
                         tell=status.update,
                     )
                 )

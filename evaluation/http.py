@@ -52,6 +52,7 @@ async def post_tune(
         target=body.target,
         confidence=body.confidence,
         apply=body.apply,
+        score=body.score,
         by=caller.key_id,
         reason=body.reason,
     )

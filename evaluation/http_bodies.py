@@ -70,6 +70,7 @@ class TuneBody(_Ours):
     target: Annotated[float, Field(gt=0.0, le=0.5)] | None = None
     confidence: Annotated[float, Field(ge=0.5, lt=1.0)] | None = None
     apply: bool = False
+    score: Literal["auto", "cosine", "learned"] = "auto"
     reason: Annotated[str, Field(max_length=1_000)] = ""
 
 

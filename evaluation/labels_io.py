@@ -22,6 +22,8 @@ from evaluation.review_rows import VERDICTS, Given
 from evaluation.reviews import REASONS
 from service import ids
 from service.errors import FieldError, InvalidRequest
+from service.policy import Policy
+from service.score import COSINE, Context
 from service.storage import lookups as lookup_rows
 from service.storage.database import Transaction
 from service.storage.models import Label, ReviewItem

@@ -96,7 +96,8 @@ def tighten(
         (
             d
             for d in rows.decisions_in(tx, tenant, line=line)
-            if d.score_version == score_version  # thresholds of two scores say nothing of each other
+            if d.score_version
+            == score_version  # thresholds of two scores say nothing of each other
             and d.threshold > policy.config.threshold
             and void_because(d, policy, score_version=score_version, events=events) is None
             and now - d.created_ms < CERTIFICATE_LIFE.total_seconds() * 1000

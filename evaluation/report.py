@@ -71,6 +71,7 @@ def facts(report: dict[str, Any]) -> list[tuple[str, str]]:
         ("to", _time(report["until_ms"])),
         ("look", str(report["look"])),
         ("scores of", str(report.get("score_version", ""))),
+        ("score", str(report.get("score", {}).get("text", ""))),
         ("policy version", str(report.get("policy_version", ""))),
     ]
     certificate = report.get("certificate")

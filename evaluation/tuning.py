@@ -21,6 +21,8 @@ from evaluation.decision_rows import Decided, Run
 from evaluation.desk import Desk
 from evaluation.monitor import CAUTION_AT
 from evaluation.records import WINDOW_S, Evidence
+from evaluation.score import adoption
+from evaluation.score.adoption import Trial
 from evaluation.threshold import (
     GoldTraps,
     NotEnoughEvidence,
@@ -29,7 +31,8 @@ from evaluation.threshold import (
     recommend,
 )
 from service.errors import InvalidRequest
-from service.policy import Policy
+from service.policy import LineChange, Policies, Policy
+from service.score import COSINE
 from service.storage import lines as line_rows
 from service.storage.database import Transaction
 
@@ -38,6 +41,7 @@ GOLD_TRAPS_NEEDED = 50
 
 Tell = Callable[[str], None]
 Answer = Literal["certified", "missing", "unreachable"]
+ScoreChoice = Literal["auto", "cosine", "learned"]
 
 
 @dataclass(frozen=True)
@@ -98,9 +102,16 @@ async def tune(
     by: str,
     reason: str = "",
     window_s: float = WINDOW_S,
+    score: ScoreChoice = "auto",
     tell: Tell = lambda text: None,
 ) -> Tuned:
     """Look at a line's labels once; a certified threshold becomes a decision, and with `apply` goes into force.
+
+    `score` says whether another score is tried. `auto` tries to learn one for a line on the cosine, and with `apply`
+    adopts it where it is shown to be better and no certificate is lost by it. `learned` tries it against whatever score
+    is in force and adopts it even from a line that serves, which then serves nothing by meaning until a threshold of the
+    new score is certified. `cosine` tries none, and with `apply` takes a line with a learned score back to the cosine,
+    in shadow.
 
     Raises NotFound, InvalidRequest, Void, Unavailable.
     """
@@ -135,11 +146,64 @@ async def tune(
         "threshold_in_use": policy.config.threshold,
     }
     decision = await _record(desk, policy, outcome, found, report, by=by)
+    tell(f"{line}: trying another score")
+    tried, changes = await _try_score(desk, policy, score, is_certified=decision is not None)
+    report["score"] = _score_report(policy, tried, changed=changes and apply)
+    if changes and apply:
+        await _change_score(desk, tenant, line, tried, by=by, reason=reason or "tuned")
+        return Tuned(line, report["answer"], decision, False, report)
     if decision is not None and apply:
         await publish.apply(
             desk, tenant, line=line, decision_id=decision.id, by=by, reason=reason or "tuned"
         )
     return Tuned(line, report["answer"], decision, decision is not None and apply, report)
+
+
+async def _try_score(
+    desk: Desk, policy: Policy, choice: ScoreChoice, *, is_certified: bool
+) -> tuple[Trial | None, bool]:
+    """(the trial, None where none was made; whether the line's score is to change)."""
+    is_learned = policy.config.score != COSINE
+    if choice == "cosine":
+        return None, is_learned
+    if choice == "auto" and is_learned:
+        return None, False
+    found = await adoption.trial(desk, policy)
+    loses = is_certified or policy.is_certified or policy.config.mode == "serve"
+    return found, found.answer == "better" and (choice == "learned" or not loses)
+
+
+async def _change_score(
+    desk: Desk, tenant: str, line: str, tried: Trial | None, *, by: str, reason: str
+) -> None:
+    policy = await desk.policy(tenant, line)
+    if tried is not None:
+        await adoption.adopt(desk, policy, tried, by=by, reason=f"{reason}: {tried.sentence()}")
+        return
+    back = {"score": COSINE, "threshold": adoption.UNCERTIFIED, "mode": "shadow"}
+    await Policies(desk.db).change(
+        tenant,
+        line,
+        change=LineChange(back, partial=True, reason=reason),
+        change_id=desk.new_id(),
+        by=by,
+        now=desk.clock_ms(),
+    )
+
+
+def _score_report(policy: Policy, tried: Trial | None, *, changed: bool) -> dict[str, Any]:
+    """What the run has to say on the line's score, as JSON data."""
+    text = f"the score is {policy.config.score}" if tried is None else tried.sentence()
+    if changed:
+        text += "; the line is in shadow now, until a threshold of the other score is certified"
+    elif tried is not None and tried.answer == "better":
+        text += "; adopt it with --score learned --apply (the line then collects labels anew, in shadow)"
+    return {
+        "was": policy.config.score,
+        "trial": None if tried is None else tried.as_dict(),
+        "changed": changed,
+        "text": text,
+    }
 
 
 async def lines_to_tune(desk: Desk, tenant: str) -> list[str]:

@@ -42,7 +42,7 @@ class MissReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A live entry near the query. `score` is a similarity in [-1, 1] or a probability: larger is nearer, never a distance."""
+    """A live entry near the query. `score` is a similarity in [-1, 1] or a probability: never a distance."""
 
     entry_id: int
     score: float

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import msgspec
+import numpy as np
 
 from index import similarity
 from index.types import EmbeddingError, TextRefused
@@ -70,8 +70,8 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
     """Would `b` be served the answer stored for `a`? `stands_between` is null when it would.
 
     Keys: `served`, `tier`, `stands_between` (mode | field | eligibility | readability | score | guard | shadow),
-    `detail`, `difference` (path, a, b), `score`, `score_is` (cosine, or the version of a learned probability; of two texts
-    alone it knows neither age nor other candidates), `cosine`, `threshold`, `guards` (every refusal).
+    `detail`, `difference` (path, a, b), `score`, `score_is` (cosine, or the version of a learned probability; of two
+    texts alone it knows neither age nor other candidates), `cosine`, `threshold`, `guards` (every refusal).
     """
     policy = cache.policies.held(caller.tenant, line) or await cache.policies.load(
         caller.tenant, line

@@ -198,7 +198,9 @@ class LineChange:
         base = before.config if self.partial and before else None
         config = lines.parse(self.settings, base=base)
         score_before = before.config.score if before else COSINE
-        if config.score not in (score_before, COSINE) or (self.partial and config.score != score_before):
+        if config.score not in (score_before, COSINE) or (
+            self.partial and config.score != score_before
+        ):
             _check_threshold_given(self.settings)
         keeps = before is not None and not _voids(before.config, config)
         return LineRecord(
@@ -206,20 +208,31 @@ class LineChange:
         )
 
 
-_DECIDED_BY = ("threshold", "score", "language", "embedder", "policy_version", "guards", "rules", "patterns")
+_DECIDED_BY = (
+    "threshold",
+    "score",
+    "language",
+    "embedder",
+    "policy_version",
+    "guards",
+    "rules",
+    "patterns",
+)
 
 
 def _check_threshold_given(settings: object) -> None:
     if not isinstance(settings, dict) or "threshold" not in settings:
         raise InvalidRequest.field(
-            "threshold", "must be given with another `score`: the old one means something else there"
+            "threshold",
+            "must be given with another `score`: the old one means something else there",
         )
 
 
 def _check_score(tx: Transaction, tenant: str, line: str, score: str) -> None:
     if score != COSINE and scorer_rows.blob_in(tx, tenant, line=line, version=score) is None:
         raise InvalidRequest.field(
-            "score", "is no score that this line has learned; `surehit tune --score learned` learns one"
+            "score",
+            "is no score that this line has learned; `surehit tune --score learned` learns one",
         )
 
 

@@ -220,7 +220,14 @@ async def _one(
             await _replay(cache, line, traffic[pilot:half], clock, group_of, groups)
             labels += await review_all(desk, line, groups, group_of)
             tuned = await tuning.tune(
-                desk, "default", line=line, target=target, apply=True, by="bench", reason="bench"
+                desk,
+                "default",
+                line=line,
+                target=target,
+                apply=True,
+                score="cosine",
+                by="bench",
+                reason="bench",
             )
             threshold = tuned.report.get("threshold") if tuned.applied else None
             window = await _truth(cache, line, groups, group_of, threshold, began_ms)

@@ -1,0 +1,251 @@
+"""A learned score on trial: trained on earlier labels, compared on later ones, adopted only when those say better.
+
+What is adopted is the very scorer that was compared. Adopting it starts a new body of evidence: other scores, so no
+label of before certifies anything (docs/certificate.md, assumption 7), and the line goes to shadow until the tuner has
+certified a threshold on the new scale.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import orjson
+
+from evaluation.desk import Desk, log
+from evaluation.evidence import make_labels
+from evaluation.planning import next_plan
+from evaluation.score import reading
+from evaluation.score.comparison import Comparison, compare
+from evaluation.score.pairs import Pair, cut, rows_of
+from service import lines
+from service.errors import Conflict
+from service.lines import LineRecord, Sampling
+from service.policy import Policy
+from service.score import COSINE, Scorer
+from service.storage import lines as line_rows
+from service.storage import scorers as scorer_rows
+from service.storage.database import Transaction
+
+LEARN_SHARE = 0.6
+LEARN_FROM = 400
+JUDGE_ON = 200
+OF_EACH_VERDICT = 40
+"""Below these a trained score lost to the cosine on English questions (0.83 against 0.89 AUC at 50 labels)."""
+MOST_WANTED = 20_000
+"""Labels that somebody may be told to give; a difference that needs more is none."""
+UNCERTIFIED = 0.95
+"""Threshold of a line that waits for its certificate: nothing is served by it unless somebody sets the mode by hand."""
+
+Answer = Literal["better", "not_better", "too_few"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a trial came to. `labels_missing` is None when more would not help, or none are missing."""
+
+    answer: Answer
+    against: str
+    learned_from: int
+    judged_on: int
+    labels_missing: int | None = None
+    comparison: Comparison | None = None
+    scorer: Scorer | None = None
+    learned_until_ms: int = 0
+    held_out: tuple[Pair, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "answer": self.answer,
+            "against": self.against,
+            "learned_from": self.learned_from,
+            "judged_on": self.judged_on,
+            "labels_missing": self.labels_missing,
+            "score": None if self.scorer is None else self.scorer.version,
+            "comparison": None if self.comparison is None else asdict(self.comparison),
+            "text": self.sentence(),
+        }
+
+    def sentence(self) -> str:
+        """For a person."""
+        stay = f"stay with {'the cosine' if self.against == COSINE else self.against}"
+        if self.answer == "too_few" or self.comparison is None:
+            return f"{stay}: about {self.labels_missing} more labels needed before a score can be learned"
+        c = self.comparison
+        measured = (
+            f"{c.new_hit_rate:.1%} of lookups against {c.old_hit_rate:.1%} at {c.cap:.1%} false hits, "
+            f"on {c.labels} later labels; difference {c.lower:+.1%} to {c.upper:+.1%}"
+        )
+        if self.answer == "better":
+            return f"a score learned from {self.learned_from} labels is better: {measured}"
+        more = (
+            "more labels are not likely to change that"
+            if self.labels_missing is None
+            else f"about {self.labels_missing} more labels would show such a difference if it is real"
+        )
+        return f"{stay}: a score learned from {self.learned_from} labels is not shown to be better ({measured}); {more}"
+
+
+async def trial(
+    desk: Desk, policy: Policy, *, cap: float | None = None, confidence: float | None = None
+) -> Trial:
+    """Learn a score from the earlier labels of a line and compare it, on the later ones, with the one in force."""
+    pairs = await reading.pairs(desk, policy)
+    earlier, later = cut(pairs, LEARN_SHARE)
+    against = policy.config.score
+    missing = labels_missing(earlier, later)
+    if missing:
+        return Trial("too_few", against, len(earlier), len(later), missing)
+    until = earlier[-1].at_ms
+    texts = await reading.texts(desk, policy, until=until)
+    lookups = await reading.lookups_after(desk, policy, after=until)
+    fingerprint = await desk.fingerprint(policy)
+
+    def work() -> tuple[Scorer, Comparison]:
+        from evaluation.score.training import train  # scikit-learn takes a second to import
+
+        scorer = train(earlier, texts, fingerprint=fingerprint)
+        rows = rows_of(later, scorer.weigh)
+        found = compare(
+            np.asarray([p.score for p in later], dtype=np.float64),
+            np.asarray([scorer.probability(p.entry_query, p.query, p.context) for p in later]),
+            rows.bad,
+            1.0 / np.asarray([p.inclusion_probability for p in later], dtype=np.float64),
+            rows.cluster,
+            lookups=max(lookups, 1),
+            cap=policy.config.target_false_hit_rate if cap is None else cap,
+            confidence=policy.config.confidence if confidence is None else confidence,
+        )
+        return scorer, found
+
+    scorer, found = await asyncio.to_thread(work)
+    return Trial(
+        "better" if found.is_better else "not_better",
+        against,
+        len(earlier),
+        len(later),
+        None if found.is_better else _would_show(found),
+        found,
+        scorer,
+        until,
+        tuple(later),
+    )
+
+
+def labels_missing(earlier: list[Pair], later: list[Pair]) -> int:
+    """About how many more labels a trial needs; 0 when it can be made."""
+    n = len(earlier) + len(later)
+    bad = sum(p.is_bad or p.is_unsure for p in earlier)
+    wanted = max(LEARN_FROM / LEARN_SHARE, JUDGE_ON / (1.0 - LEARN_SHARE))
+    for have in (bad, len(earlier) - bad):
+        if have < OF_EACH_VERDICT:
+            share = max(have, 1) / max(len(earlier), 1)
+            wanted = max(wanted, OF_EACH_VERDICT / share / LEARN_SHARE)
+    return max(0, math.ceil(wanted) - n)
+
+
+async def adopt(
+    desk: Desk,
+    policy: Policy,
+    found: Trial,
+    *,
+    by: str,
+    reason: str,
+    label_budget: int | None = None,
+    traffic_ratio: float = 1.0,
+) -> None:
+    """Put a proven score in force, in shadow, with a sampling plan on its own scale. Raises Conflict.
+
+    The plan is for `traffic_ratio` times the traffic that the score was judged on, and for `label_budget` labels: as
+    many as that traffic had when none is given.
+    """
+    scorer = found.scorer
+    if scorer is None or found.answer != "better":
+        raise Conflict("only a score that was shown to be better can be adopted")
+    rows = await reading.candidates_after(desk, policy, after=found.learned_until_ms)
+    lookups = await reading.lookups_after(desk, policy, after=found.learned_until_ms)
+    plan = await asyncio.to_thread(
+        _plan,
+        scorer,
+        found,
+        rows,
+        target=policy.config.target_false_hit_rate,
+        budget=len(found.held_out) if label_budget is None else label_budget,
+        ratio=traffic_ratio * lookups / max(min(lookups, reading.MOST_LOOKUPS), 1),
+    )
+    scorer_id, change_id, now = desk.new_id(), desk.new_id(), desk.clock_ms()
+
+    def work(tx: Transaction) -> None:
+        row = line_rows.get_in(tx, policy.tenant, line=policy.line)
+        if row is None or row[0] != policy.revision:
+            raise Conflict("the line was changed at the same moment; look at it and try again")
+        scorer_rows.add(
+            tx,
+            policy.tenant,
+            scorer_id=scorer_id,
+            line=policy.line,
+            version=scorer.version,
+            blob=scorer.blob,
+            report_json=orjson.dumps(found.as_dict()).decode(),
+            by=by,
+            now=now,
+        )
+        config = msgspec.structs.replace(
+            lines.record_from_json(row[1]).config,
+            mode="shadow",
+            score=scorer.version,
+            threshold=UNCERTIFIED,
+            sampling=plan,
+        )
+        line_rows.save(
+            tx,
+            policy.tenant,
+            line=policy.line,
+            config=lines.record_to_json(LineRecord(config=config)),
+            before=row[1],
+            change_id=change_id,
+            by=by,
+            reason=reason,
+            now=now,
+        )
+
+    await desk.db.write(work, durable=True)
+    log.info("score_adopted", tenant=policy.tenant, line=policy.line, score=scorer.version, by=by)
+
+
+def _plan(
+    scorer: Scorer, found: Trial, rows: Any, *, target: float, budget: int, ratio: float
+) -> Sampling:
+    """Rates and floor on the new scale, from the labels that the score was judged on: not from those it learned."""
+    later = found.held_out
+    earlier = make_labels(
+        [scorer.probability(p.entry_query, p.query, p.context) for p in later],
+        np.asarray([p.is_bad for p in later], dtype=np.bool_),
+        unsure=np.asarray([p.is_unsure for p in later], dtype=np.bool_),
+        inclusion_probability=np.asarray([p.inclusion_probability for p in later]),
+    )
+    logged = reading.scored(scorer, rows)
+    plan = next_plan(
+        earlier,
+        np.asarray([s for s, guarded in logged if not guarded], dtype=np.float64),
+        guarded_score=np.asarray([s for s, guarded in logged if guarded], dtype=np.float64),
+        target_level=target,
+        label_budget=budget,
+        traffic_ratio=ratio,
+    )
+    return Sampling(**asdict(plan))
+
+
+def _would_show(c: Comparison) -> int | None:
+    """Labels until a difference of this size would be told from chance; None for no difference or a hopeless one."""
+    gain = c.new_hit_rate - c.old_hit_rate
+    if gain <= 0.0:
+        return None
+    wanted = c.labels * ((gain - c.lower) / gain) ** 2 / (1.0 - LEARN_SHARE)
+    more = math.ceil(wanted - c.labels / (1.0 - LEARN_SHARE))
+    return more if 0 < more <= MOST_WANTED else None

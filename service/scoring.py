@@ -1,0 +1,39 @@
+"""Candidates under a learned score: which of the nearest is likeliest to be right. No I/O."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from service.decision import Candidate
+from service.score import Context, Scorer
+
+MOST_SCORED = 4
+"""Nearest candidates that are scored: each costs up to 0.3 ms, and further ones were never the best of a replay."""
+
+
+def rescore(
+    scorer: Scorer, query: str, candidates: Sequence[Candidate], ages_s: Mapping[int, float]
+) -> list[Candidate]:
+    """The candidates with probabilities for scores, best first; of equal ones the nearest first.
+
+    `candidates` come nearest first, with cosines for scores; `ages_s` is by entry id. One that cannot be scored gets
+    probability 0: a failing score never serves.
+    """
+    scored = []
+    for candidate in candidates:
+        others = [c.score for c in candidates if c is not candidate]
+        context = Context(
+            candidate.score,
+            max(others, default=-math.inf),
+            ages_s.get(candidate.entry_id, math.nan),
+        )
+        try:
+            probability = scorer.probability(candidate.query, query, context)
+        except (
+            Exception
+        ):  # as with guards: whatever it is, it must not serve and must not break the lookup
+            probability = 0.0
+        scored.append(replace(candidate, score=probability, cosine=candidate.score))
+    return sorted(scored, key=lambda c: -c.score)

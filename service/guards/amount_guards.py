@@ -26,7 +26,8 @@ def number(pair: Alignment) -> Refusal | None:
         and all(_aside(x) for x in left + right)
     ):
         return None
-    if {amount.raw for amount in hard_left + hard_right} == {1} and (not left or not right):
+    hard = hard_left + hard_right
+    if hard and all(x.raw == 1 and not x.unit for x in hard) and (not left or not right):
         return None  # "one" beside no number
     return Refusal("number", f"{_show(left)} vs {_show(right)}")
 

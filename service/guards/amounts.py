@@ -12,6 +12,7 @@ from service.guards.text import Token
 
 _ORDINAL_SUFFIX = frozenset({"st", "nd", "rd", "th"})
 _LETTER_SCALES = {"k": 1000, "m": 10**6, "mn": 10**6, "b": 10**9, "bn": 10**9}
+_RANGE_SIGNS = frozenset({"-", "~", "至", "到", "、", "to"})
 _ARTICLES = frozenset({"a", "an"})
 _VERSION_WORDS = frozenset({"version", "ver", "release", "版本", "版"})
 
@@ -91,10 +92,24 @@ def _amount(tokens: list[Token], at: int, found: Amounts) -> int:
         name = _currency_before(tokens, at, found)
     if token.key in _ARTICLES and not name and soft and used == 1:
         return 0
+    if name and found.quantities and _continues_range(tokens, at):
+        found.quantities[-1] = _with_unit(found.quantities[-1], name, value / raw if raw else 1)
     text = " ".join(piece.text for piece in tokens[at : at + used])
     found.quantities.append(q.Quantity(value, name, soft, text, raw))
     hold(found, "num", f"<{value} {name}>" if not soft else "<soft>", token)
     return used
+
+
+def _continues_range(tokens: list[Token], at: int) -> bool:
+    """Whether a bare number and a sign of a range stand just before (1-2 hours, 2、3个小时)."""
+    return key_at(tokens, at - 1) in _RANGE_SIGNS and is_kind(tokens, at - 2, "num")
+
+
+def _with_unit(bare: q.Quantity, unit: str, factor: Fraction | int) -> q.Quantity:
+    """The first number of a range in the unit of the second."""
+    if bare.unit or bare.value != bare.raw:
+        return bare
+    return bare._replace(value=bare.raw * factor, unit=unit)
 
 
 def _value(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:

@@ -3,6 +3,7 @@
 An `Analysis` is plain data and is kept per text, so that an entry is read once and compared often.
 """
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,7 @@ from service.guards.source import Source, is_source, read_source
 from service.guards.text import Token, normalise, script, tokens
 from service.guards.units import Reader, Unit
 
+_LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _CLAUSE_ENDS = frozenset(",，.。!！?？;；")
 _STOPS = frozenset(".?!;。？！；\n")
 _CODE_KINDS = frozenset({"emoji", "code", "url", "email", "path", "flag", "ident", "other"})
@@ -61,7 +63,9 @@ def analyse(text: str) -> Analysis:
         for piece in (han.cut(token) if token.kind == "han" else [token])
     ]
     found = amounts.take_amounts(cut)
-    reader = Reader(capital_news=_capitals_tell(cut), han=writing == "han")
+    reader = Reader(
+        capital_news=_capitals_tell(source.prose if source else flat), han=writing == "han"
+    )
     stream = found.rest
     at = 0
     while at < len(stream):
@@ -102,9 +106,9 @@ def _indents(text: str) -> tuple[tuple[str, int], ...]:
     )
 
 
-def _capitals_tell(cut: list[Token]) -> bool:
+def _capitals_tell(flat: str) -> bool:
     """Whether capital letters mark names here: not in titles and not in shouted text."""
-    latin = [token.text for token in cut if token.kind == "word" and token.text != "I"]
+    latin = [word for word in _LATIN_WORD.findall(flat) if word != "I"]
     small = sum(not word[0].isupper() for word in latin)
     shouted = len(latin) > 1 and all(word.isupper() for word in latin)
     return not shouted and (small > 0 or len(latin) < 4)

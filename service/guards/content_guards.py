@@ -3,11 +3,13 @@
 from collections import Counter
 from itertools import pairwise, zip_longest
 
-from service.guards import words
+from service.guards import han, words
 from service.guards.alignment import TEMPLATE, Alignment, turning_words, weight
 from service.guards.analysis import Analysis
+from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
 from service.guards.lexicon.choices import choices
+from service.guards.read_han import OFFERED
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
 
@@ -18,6 +20,8 @@ _SHORT = 2
 INSERTION = 0.8
 """From this likeness on, a single word put in narrows the question."""
 EXTRA_WEIGHT = 2.0
+ELSEWHERE_WEIGHT = 1.5
+"""Weight on either side, from which on two Chinese texts that share less are about other things."""
 SENTENCE_WEIGHT = 1.5
 """Weight of a sentence that only one text has, from which on it is a request of its own."""
 
@@ -84,10 +88,32 @@ def choice(pair: Alignment) -> Refusal | None:
     """Refuse where an environment, tier, period or language differs."""
     left, right = pair.only_a("choice"), pair.only_b("choice")
     if not (left and right) and pair.likeness < TEMPLATE:
-        left = [unit for unit in left if choices().get(unit.key, ("",))[0] != "tier"]
-        right = [unit for unit in right if choices().get(unit.key, ("",))[0] != "tier"]
+        left = [unit for unit in left if not _is_loose(unit)]
+        right = [unit for unit in right if not _is_loose(unit)]
     if left or right:
         return Refusal("choice", f"{_show(left)} vs {_show(right)}")
+    return _other_kind(pair)
+
+
+def _is_loose(unit: Unit) -> bool:
+    """Whether a tier is named by a word that is common elsewhere (basic, 经济; but not 经济型)."""
+    return choices().get(unit.key, ("",))[0] == "tier" and (
+        unit.text.isascii() or len(unit.text) < 3
+    )
+
+
+def _other_kind(pair: Alignment) -> Refusal | None:
+    """Refuse where each text names another member of one line of kinds (hotel, restaurant)."""
+    kinds = han.kinds()
+    named_a, named_b = ({unit.key for unit in text.units} for text in (pair.a, pair.b))
+    right = [u for u in pair.only_b() if u.key in kinds and u.key not in named_a]
+    for mine in pair.only_a():
+        if mine.key in named_b:
+            continue
+        number = kinds.get(mine.key)
+        for yours in right:
+            if number is not None and kinds[yours.key] == number:
+                return Refusal("choice", f"{mine.text} vs {yours.text}")
     return None
 
 
@@ -118,6 +144,8 @@ def _unknown_run(text: Analysis, left: list[int]) -> str:
 def case(pair: Alignment) -> Refusal | None:
     """Refuse where a capital makes another word of the same letters (Polish, polish)."""
     for mine, yours in ((pair.a, pair.b), (pair.b, pair.a)):
+        if yours.text == yours.text.lower():
+            continue  # typed without capitals, so a small letter says nothing
         for word in mine.capitals & yours.lower - mine.lower - yours.capitals:
             if words.is_capitonym(word):
                 return Refusal("case", f"{word.capitalize()} vs {word}")
@@ -126,6 +154,8 @@ def case(pair: Alignment) -> Refusal | None:
 
 def slot(pair: Alignment) -> Refusal | None:
     """Refuse where one wording is used twice with other content in one place."""
+    if _is_elsewhere(pair) or _is_other_material(pair):
+        return Refusal("slot", f"{_show(pair.only_a())} vs {_show(pair.only_b())}")
     shortest = max(len(pair.a.skeleton), len(pair.b.skeleton)) <= _SHORT
     if pair.likeness < TEMPLATE and not (shortest and not pair.pairs):
         return None
@@ -136,6 +166,20 @@ def slot(pair: Alignment) -> Refusal | None:
     if left and right:
         return Refusal("slot", f"{_show(left)} vs {_show(right)}")
     return None
+
+
+def _is_other_material(pair: Alignment) -> bool:
+    """Whether two statements that ask nothing differ: text to work on, of which every word counts."""
+    both = pair.a.marks.states_only and pair.b.marks.states_only
+    return both and bool(_content(pair.only_a()) or _content(pair.only_b()))
+
+
+def _is_elsewhere(pair: Alignment) -> bool:
+    """Whether two Chinese texts share so little of their content that they are about other things."""
+    if pair.a.script != "han" or pair.b.script != "han":
+        return False
+    own = min(weight(_own(pair.only_a())), weight(_own(pair.only_b())))
+    return own >= ELSEWHERE_WEIGHT and pair.shared_weight() < own
 
 
 def _stand_in(pair: Alignment, text: Analysis, other: list[Unit]) -> list[Unit]:
@@ -154,6 +198,10 @@ def _stand_in(pair: Alignment, text: Analysis, other: list[Unit]) -> list[Unit]:
 
 def extra(pair: Alignment) -> Refusal | None:
     """Refuse where one text carries content that the other lacks."""
+    for text, places in ((pair.a, pair.left_a), (pair.b, pair.left_b)):
+        asked = _narrowed(text, places)
+        if asked:
+            return Refusal("extra", f"{asked} on one side only")
     left, right = _own(pair.only_a()), _own(pair.only_b())
     if bool(left) == bool(right):
         return None
@@ -166,6 +214,25 @@ def extra(pair: Alignment) -> Refusal | None:
     ):
         return Refusal("extra", f"{_show(left)} vs {_show(right)}")
     return None
+
+
+def _narrowed(text: Analysis, places: list[int]) -> str:
+    """A Chinese modifier, or the thing that something must have, which only this text names."""
+    left = set(places)
+    for place in places:
+        unit = text.units[place]
+        if unit.key in zh.NARROWING:
+            return unit.text
+        if unit.kind not in ("han", "word"):
+            continue
+        end = place
+        while end in left and text.units[end].kind in ("han", "word"):
+            end += 1
+        run = "".join(part.text for part in text.units[place:end])
+        after = text.units[end].key if end < len(text.units) else ""
+        if len(run) > 1 and (unit.role == OFFERED or after in zh.DISHES):
+            return run
+    return ""
 
 
 def _own_sentence(text: Analysis, places: set[int]) -> float:

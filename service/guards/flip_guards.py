@@ -8,6 +8,7 @@ from collections import Counter
 
 from service.guards.alignment import TEMPLATE, Alignment, turning_words
 from service.guards.analysis import Analysis
+from service.guards.read_han import HOW
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
 
@@ -78,6 +79,10 @@ def _refuse(pair: Alignment, sort: str) -> Refusal | None:
 
 def _swapped(pair: Alignment) -> str:
     """What changed places: roles named by prepositions, or two parties around what joins them."""
+    if pair.a.marks.states_only and pair.b.marks.states_only:
+        pieces = len(_blocks(pair))
+        if pieces > 1:
+            return f"a statement in {pieces} pieces of another order"
     if _reworded(pair):
         return ""
     found = _roles_swapped(pair) or _places_swapped(pair)
@@ -90,7 +95,8 @@ def _swapped(pair: Alignment) -> str:
         return ""
     blocks = _blocks(pair)
     for x, y, z in zip(blocks, blocks[1:], blocks[2:], strict=False):
-        if z[1] + z[2] == y[1] and y[1] + y[2] == x[1]:
+        asked = any(units_a[block[0]].role == HOW for block in (x, y, z))
+        if z[1] + z[2] == y[1] and y[1] + y[2] == x[1] and not asked:
             first, last = units_a[x[0]].text, units_a[z[0]].text
             return f"{first} … {last} vs {last} … {first}"
     return ""
@@ -102,6 +108,7 @@ def _reworded(pair: Alignment) -> bool:
     return max((words_a - words_b).total(), (words_b - words_a).total()) > _MOST_OTHER_WORDS
 
 
+_WHICH = frozenset({"哪个", "哪些", "哪款", "哪种", "哪家", "哪座", "哪一个"})
 _MOST_OTHER_WORDS = 2
 _ARTICLES = frozenset({"a", "an", "the"})
 _JOINING = frozenset("and or nor plus vs versus with & 和 与 跟 或 及 以及 还是 或者 同".split())
@@ -125,10 +132,18 @@ def _places_swapped(pair: Alignment) -> str:
             continue
         for y in range(1, len(a) - x):
             middle = a[x : len(a) - y]
-            if b[:y] == a[-y:] and b[y : len(b) - x] == middle and not _JOINING.issuperset(middle):
+            if b[:y] != a[-y:] or b[y : len(b) - x] != middle or _names_one_thing(a, x, y):
+                continue
+            if not _JOINING.issuperset(middle):
                 left, right = " ".join(a[:x]), " ".join(a[-y:])
                 return f"{left} … {right} vs {right} … {left}"
     return ""
+
+
+def _names_one_thing(words: list[str], start: int, end: int) -> bool:
+    """Whether "which" stands at an end and "is" between: either side may come first."""
+    ends, middle = {*words[:start], *words[-end:]}, words[start : len(words) - end]
+    return not _WHICH.isdisjoint(ends) and "是" in (*middle, words[start - 1], words[-end])
 
 
 def _blocks(pair: Alignment) -> list[tuple[int, int, int]]:

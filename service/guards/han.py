@@ -91,7 +91,8 @@ _CHAT = re.compile(
     r"(?:^|(?<=[，。！,.!]))\s*(?:你好|您好|好的?|好吧|嗯+|哦|噢|收到|明白了?|谢谢|多谢|不错|可以|成|行|知道了|我知道了|记下了|太好了|很好"
     r"|不用了|没事|没关系|麻烦了|打扰了|对了|是的|好呀|好啊|嗨|哈喽)[啊呀呢吧的了]*\s*[，。！,.!]"
 )
-_LAST_PARTICLE = re.compile(r"没(?:有)?\s*(?=[？?]?$)")
+_LAST_PARTICLE = re.compile(r"(?:没(?:有)?|不)[啊呀呢]?\s*(?=[？?]\s*$|$)")
+"""A negation at the very end asks (给推荐一个不？)."""
 
 
 def ask_forms(text: str) -> str:
@@ -140,6 +141,16 @@ def opposites() -> frozenset[tuple[str, str]]:
 
 
 @cache
+def kinds() -> dict[str, int]:
+    """Word to the number of the line of `KINDS` that it, or a synonym of it, stands in."""
+    table: dict[str, int] = {}
+    for number, line in enumerate(zh.KINDS.strip().splitlines()):
+        for word in line.split():
+            table |= dict.fromkeys((word, *line_mates(word)), number)
+    return table
+
+
+@cache
 def opposite_words() -> frozenset[str]:
     """Words that stand in a pair of opposites."""
     return frozenset(word for pair in opposites() for word in pair)
@@ -150,7 +161,7 @@ def _vocabulary() -> tuple[frozenset[str], int]:
     words = {
         *zh.FUNCTION, *zh.LIGHT, *groups(), *zh.NOT_NEGATION, *zh.NEGATORS, *zh.QUANTIFIERS, *zh.STATES,
         *(name for name in choices() if not name.isascii()),
-        *zh.EXTRA_WORDS, *(word for pair in opposites() for word in pair),
+        *zh.EXTRA_WORDS, *kinds(), *zh.NARROWING, *zh.OFFERING, *zh.DISHES, *zh.LABELS, *(word for pair in opposites() for word in pair),
         *(name for name in [*q.UNITS, *q.CURRENCIES] if not name.isascii()), "点钟", "月份", "个",
     }  # fmt: skip
     return frozenset(words), max(map(len, words))

@@ -11,7 +11,7 @@ from service.guards.analysis import Analysis, analyse
 from service.guards.refusal import Refusal
 from service.guards.text import script
 
-GUARD_VERSION = "1"
+GUARD_VERSION = "2"
 """Changes whenever a change of rules may alter a verdict; figures of other versions do not count."""
 
 _Guard = Callable[[Alignment], Refusal | None]
@@ -36,8 +36,14 @@ _GUARDS: dict[str, tuple[str, _Guard]] = {
     "degree": ("A property stands in another degree.", mark_guards.degree),
     "case": ("A capital letter makes another word.", content_guards.case),
     "name": ("A name or an unknown word stands on one side only.", content_guards.name),
-    "slot": ("One sentence with another word in one place.", content_guards.slot),
-    "extra": ("One text carries content that the other lacks.", content_guards.extra),
+    "slot": (
+        "One sentence with another word in one place, or two about other things.",
+        content_guards.slot,
+    ),
+    "extra": (
+        "One text carries content or a condition that the other lacks.",
+        content_guards.extra,
+    ),
 }
 GUARDS: dict[str, str] = {name: description for name, (description, _) in _GUARDS.items()}
 """Every guard that can be switched, with a sentence on what it refuses, in the order they are asked."""

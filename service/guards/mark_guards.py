@@ -25,6 +25,7 @@ _HARMLESS_STATES = frozenset(
         "just",
     }
 )
+_COUNTING = frozenset({"howmany", "howmuch", "howlong", "howfar"})
 _SPECIFIC = frozenset(
     {"why", "when", "where", "who", "howlong", "howmany", "howmuch", "howoften", "howfar", "howold"}
 )
@@ -41,6 +42,9 @@ def quantifier(pair: Alignment) -> Refusal | None:
     only_left, only_right = left - right, right - left
     if not only_left and not only_right:
         return None
+    counts = {pair.a.marks.question, pair.b.marks.question} <= _COUNTING
+    if counts and only_left | only_right == {"atmost"}:
+        return None  # how many, and how many at most, ask for one figure
     one_sided = not only_left or not only_right
     binding = (only_left | only_right) & _BINDING
     if one_sided and (pair.likeness < TEMPLATE or turns(pair)):
@@ -59,7 +63,8 @@ def state(pair: Alignment) -> Refusal | None:
     left, right = pair.a.marks.states, pair.b.marks.states
     only_left, only_right = left - right, right - left
     one_sided = (only_left | only_right) - _HARMLESS_STATES
-    if (only_left and only_right) or (
+    clash = pair.likeness >= TEMPLATE or not _axes(only_left).isdisjoint(_axes(only_right))
+    if (only_left and only_right and clash) or (
         one_sided and (pair.likeness >= TEMPLATE or _narrow(one_sided))
     ):
         return Refusal("time", f"{_show(only_left)} vs {_show(only_right)}")
@@ -70,6 +75,22 @@ def state(pair: Alignment) -> Refusal | None:
     if {past_a, past_b} == {"past", "present"} and not pair.left_a and not pair.left_b:
         return Refusal("time", f"{past_a} vs {past_b}")
     return None
+
+
+_AXES = (
+    frozenset({"before", "after", "until", "since"}),
+    frozenset({"morning", "afternoon", "evening", "am", "pm", "weekend", "tonight", "last night"}),
+    frozenset(
+        {"previous", "former", "last", "next", "first", "current", "future", "past", "second"}
+    ),
+)
+"""States of one axis exclude each other; all others (yesterday, next week) share one axis."""
+
+
+def _axes(states: frozenset[str]) -> set[int]:
+    return {
+        next((place for place, axis in enumerate(_AXES) if state in axis), -1) for state in states
+    }
 
 
 def _narrow(states: frozenset[str]) -> bool:

@@ -1,5 +1,6 @@
 """Decides which small words mark quantity, time, permission, question and possession in a text."""
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -58,6 +59,7 @@ class Marks(NamedTuple):
     mine: bool
     owners: frozenset[str]
     degrees: tuple[tuple[str, str], ...]
+    states_only: bool
 
 
 @dataclass
@@ -116,7 +118,7 @@ class MarkReader:
         """Note what a Chinese word marks."""
         if key in _QUESTIONS and not self.question:
             self.question = _QUESTIONS[key]
-        if key in _MODALS:
+        if key in _MODALS and not _is_polite(stream, at):
             self.modals.add(_MODALS[key])
         dated = at + 1 < len(stream) and stream[at + 1].kind == "date"
         if key in zh.STATES and not dated:
@@ -140,4 +142,30 @@ class MarkReader:
             self.mine,
             frozenset(self.owners),
             tuple(self.degrees),
+            _states_only(plain),
         )
+
+
+_ASKING = re.compile(
+    r"[?？]|[吗呢吧呗咱怎谁哪啥你您找]|请(?![帖柬])|帮(?!助)|(?<![思理梦联])想|(?<![主重必])要(?![素点塞员])|(?<![调检审])查|问(?!世)"
+    r"|(?<!为)我|几(?!乎)|什么|如何|为何|多少|是否|能否|可否|推荐|告诉|介绍|需要|希望|多久|多长"
+)
+_STATEMENT_CHARS = 16
+
+
+def _states_only(plain: str) -> bool:
+    """Whether a Chinese text asks nothing and wants nothing: material of which every part counts."""
+    return (
+        len(plain) >= _STATEMENT_CHARS
+        and any("\u4e00" <= char <= "\u9fff" for char in plain)
+        and _ASKING.search(plain) is None
+    )
+
+
+_ASKED = frozenset("你 您 我 帮 帮我 帮忙 给 给我 给我们 推荐 告诉 告诉我 介绍 麻烦 请".split())
+
+
+def _is_polite(stream: list[Token], at: int) -> bool:
+    """Whether the modal is part of asking (你能, 可以帮我, 我要), not of what is asked."""
+    beside = {stream[place].key for place in (at - 1, at + 1) if 0 <= place < len(stream)}
+    return not beside.isdisjoint(_ASKED)

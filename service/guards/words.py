@@ -148,7 +148,9 @@ def are_opposite(left: str, right: str) -> bool:
     if _negated_of(left, right) or _negated_of(right, left):
         return True
     return (
-        _synonym_opposite(left, right)
+        _negates_kin(left, right)
+        or _negates_kin(right, left)
+        or _synonym_opposite(left, right)
         or _sense_opposite(left, right)
         or _sense_opposite(right, left)
     )
@@ -168,6 +170,19 @@ def _negated_of(word: str, base: str) -> bool:
             if rest == base or (len(rest) > 3 and inflection(rest).lemma == inflection(base).lemma):
                 return True
     return word.endswith("less") and base.endswith("ful") and word[:-4] == base[:-3]
+
+
+def _negates_kin(word: str, other: str) -> bool:
+    """Whether one is un- or non- before a word akin to the other (untruthful, true)."""
+    for prefix in ("un", "non"):
+        base = word.removeprefix(prefix).lstrip("-")
+        if base != word and len(base) > 3 and is_word(base):
+            return _derived(base, other) or share_sense(base, other) or _begins(base, other)
+    return False
+
+
+def _begins(base: str, other: str) -> bool:
+    return len(other) > 3 and base.startswith(other)
 
 
 def _synonym_opposite(left: str, right: str) -> bool:
@@ -224,7 +239,7 @@ def shortened(left: str, right: str) -> bool:
     """`repo` and `repository`, `docs` and `documents`: a short form that is no word of its own."""
     short, long = sorted((left, right), key=len)
     return (
-        3 <= len(short) <= 5
+        3 <= len(short) <= 6
         and len(long) >= len(short) + 3
         and long.startswith(short)
         and not is_word(short)
@@ -264,7 +279,8 @@ def _slip_to_rare(left: str, right: str) -> bool:
 
 @lru_cache(20_000)
 def _known(word: str) -> bool:
-    if is_word(word) or word in _kept() or is_word(inflection(word).lemma):
+    lemma = inflection(word).lemma
+    if is_word(word) or word in _kept() or is_word(lemma) or lemma in _kept():
         return True
     base = stem(word)
     return base != word and (is_word(base) or is_word(base + "e"))

@@ -15,7 +15,7 @@ FUNCTION = frozenset(
     themselves own type kind sort etc e.g i.e happen happens happened currently olly uh um hmm
     erm plus vs versus describe list define exist taken place start question answer info
     information detail details howlong howmany howmuch howoften howfar howold totally
-    completely entirely absolutely hiya cheers sorry bother alexa someone's one's""".split()
+    completely entirely absolutely although whereas whenever whoever whichever hers yep nope lemme cuz tho thru btw asap hiya cheers sorry bother alexa siri someone's one's""".split()
 ) - frozenset({"define", "start", "work"})
 
 WEAK = frozenset(
@@ -80,7 +80,13 @@ IRREGULAR = dict(
     feed:feed speed:speed seed:seed bed:bed red:red shed:shed led:led used:use using:use
     less:less lying:lie dying:die tying:tie jeans:jeans glasses:glasses goods:goods
     savings:saving always:always perhaps:perhaps various:various previous:previous
-    does:do has:have is:be are:be was:be were:be am:be been:be did:do had:have""".split()
+    shown:show showed:show drew:draw drawn:draw blew:blow blown:blow tore:tear torn:tear swore:swear
+    sworn:swear shook:shake shaken:shake mistook:mistake mistaken:mistake beaten:beat sank:sink sunk:sink
+    shrank:shrink shrunk:shrink sprang:spring sewn:sew proven:prove swept:sweep swollen:swell bent:bend
+    bound:bind bred:breed dealt:deal dug:dig fled:flee forgave:forgive forgiven:forgive ground:grind
+    knelt:kneel leapt:leap learnt:learn lit:light slid:slide sought:seek spun:spin spilt:spill spread:spread
+    stung:sting swung:swing thrust:thrust wept:weep wound:wind burnt:burn dreamt:dream spelt:spell
+    overcame:overcome became:become does:do has:have is:be are:be was:be were:be am:be been:be did:do had:have""".split()
 )
 """Inflected form to lemma, and words that look inflected but are not."""
 
@@ -102,7 +108,9 @@ LEXICAL_NEGATIVES = frozenset(
 )
 """Verbs that turn what follows round. They count only where the other text lacks them."""
 
-UNIVERSAL = frozenset({"all", "every", "each", "whole", "entire", "everyone", "everybody"})
+UNIVERSAL = frozenset(
+    {"all", "every", "each", "whole", "entire", "everyone", "everybody", "everything"}
+)
 
 SOME = frozenset({"some", "several", "somebody"})
 

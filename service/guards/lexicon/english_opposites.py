@@ -28,7 +28,7 @@ brighter dim | lighten dim | day night | am pm | summer winter | spring autumn |
 boy girl | father mother | brother sister | husband wife | son daughter | uncle aunt | king queen
 always never | everything nothing | mandatory optional | mandatory omit | required optional | compulsory optional
 manual automatic | manually automatically | permanent temporary | permanently temporarily | online offline
-active inactive | same different | more less | most least | most fewest | many few | much little | better worse
+active inactive | same different | same unlike | same other | serious playful | new worn | open covert | well ill | more less | most least | most fewest | many few | much little | better worse
 stronger weaker | higher lower | remember forget | agree disagree | appear disappear | mature immature
 lossy lossless | sync async | synchronous asynchronous | symmetric asymmetric | static dynamic | serial parallel
 horizontal vertical | row column | latitude longitude | even odd | prime composite | numerator denominator

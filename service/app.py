@@ -28,6 +28,8 @@ from service.metrics import Metrics
 from service.policy import Policies
 from service.proxy.measures import Measures
 from service.proxy.serve import Proxy
+from service.rate import RateLimit
+from service.remote_embedding import RemoteModels
 from service.settings import Settings
 from service.storage import tenants
 from service.storage.database import open_database
@@ -89,7 +91,7 @@ def create_app(
         upkeep = Maintenance(cache, on_evict=metrics.evict)
         upkeep.start()
         app.state.cache = cache
-        app.state.keys = Keys(cache.db)
+        app.state.keys = Keys(cache.db, rate=RateLimit(settings.max_requests_per_minute))
         ledger = app.state.ledger = Ledger(cache.db, clock_ms=clock_ms)
         ledger.start()
         app.state.proxy = Proxy(cache, app.state.keys, ledger, measures)
@@ -132,10 +134,8 @@ def create_app(
 
 async def _on_error(_: Request, error: Exception) -> Response:
     found = error if isinstance(error, SurehitError) else problem.Internal()
-    headers = {"www-authenticate": "Bearer"} if found.status == 401 else None
-    return Response(
-        problem.body(found), found.status, headers=headers, media_type=problem.CONTENT_TYPE
-    )
+    headers = {name.decode(): value.decode() for name, value in problem.headers(found)}
+    return Response(problem.body(found), found.status, headers=headers)
 
 
 async def _on_validation(request: Request, error: Exception) -> Response:

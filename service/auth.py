@@ -9,6 +9,7 @@ from typing import cast
 
 from service.cache import Caller, Role
 from service.errors import Unauthorized, Unavailable
+from service.rate import RateLimit
 from service.storage import tenants
 from service.storage.database import Database
 
@@ -33,8 +34,9 @@ def hash_key(text: str) -> bytes:
 class Keys:
     """Callers by key. What is remembered here names the tenant; that a key is still good is read every time."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, *, rate: RateLimit | None = None) -> None:
         self._db = db
+        self._rate = rate or RateLimit(0)
         self._known: dict[bytes, Caller] = {}
         self._any = True
         self._looked_at = float("-inf")
@@ -43,7 +45,7 @@ class Keys:
         """Who sent this header.
 
         With `verify=False` a known key is not read again: the caller's next statement joins it (the hot path does).
-        Raises Unauthorized.
+        Raises Unauthorized, TooManyRequests.
         """
         if authorization is None:
             if await self._keys_exist():
@@ -55,6 +57,7 @@ class Keys:
         key_hash = hash_key(text.strip())
         known = self._known.get(key_hash)
         if known is not None and not verify:
+            self._rate.check(known.key_id)
             return known
         row = await tenants.key_by_hash(self._db, key_hash=key_hash)
         if row is None:
@@ -64,6 +67,7 @@ class Keys:
                 return Caller(DEFAULT_TENANT, "local", "admin")
             raise Unauthorized("this API key is not known or was revoked")
         caller = Caller(row[1], row[0], cast(Role, row[2]), key_hash, row[3])
+        self._rate.check(caller.key_id)
         if len(self._known) > 10_000:
             self._known.clear()
         self._known[key_hash] = caller

@@ -106,6 +106,10 @@ class TooManyRequests(SurehitError):
 
     status, code, title = 429, "too-many-requests", "Too many requests"
 
+    def __init__(self, detail: str | None = None, *, retry_after_s: int | None = None) -> None:
+        super().__init__(detail)
+        self.retry_after_s = retry_after_s
+
 
 class Unavailable(SurehitError):
     """A part that this call needs does not answer; try again."""

@@ -87,7 +87,7 @@ class Metrics:
         text = generate_latest(registry)
         if tenant is not None:
             return text
-        return text + generate_latest(_WithoutCreated(self.registry))  # type: ignore[arg-type]  # only collects
+        return text + generate_latest(_WithoutCreated(self.registry))
 
 
 @dataclass(eq=False)

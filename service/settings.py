@@ -114,6 +114,12 @@ class Settings(BaseSettings):
     openai_base_url: str = Field(
         default="https://api.openai.com/v1", description="Upstream of /openai/v1."
     )
+    max_requests_per_minute: int = Field(
+        default=0,
+        ge=0,
+        description="Requests of one API key per minute and worker, in bursts of up to ten seconds' worth; beyond it "
+        "429 with Retry-After. 0: no limit.",
+    )
     openai_api_key: SecretStr = Field(
         default=SecretStr(""), description="Sent upstream; empty means: pass the caller's own on."
     )

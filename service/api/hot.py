@@ -165,8 +165,7 @@ class HotPath:
             try:
                 receive = _replay(await read_body(receive, self._max_body))
             except SurehitError as error:
-                headers = [(b"content-type", problem.CONTENT_TYPE.encode())]
-                await _send(send, error.status, headers, problem.body(error))
+                await _send(send, error.status, problem.headers(error), problem.body(error))
                 return
         await self._app(scope, receive, send)
 
@@ -185,14 +184,12 @@ class HotPath:
             )
             status, headers, reply = await route(caller, body, cache_control)
         except SurehitError as error:
-            status, headers = error.status, [(b"content-type", problem.CONTENT_TYPE.encode())]
-            if status == 401:
-                headers.append((b"www-authenticate", b"Bearer"))
+            status, headers = error.status, problem.headers(error)
             reply = problem.body(error)
         except Exception:
             log.exception("request_failed", path=scope["path"])
-            status, headers = 500, [(b"content-type", problem.CONTENT_TYPE.encode())]
-            reply = problem.body(problem.Internal())
+            crash = problem.Internal()
+            status, headers, reply = 500, problem.headers(crash), problem.body(crash)
         await _send(send, status, headers, reply)
 
     async def _lookup(self, caller: Caller, body: bytes, cache_control: str | None) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from service.errors import SurehitError
+from service.errors import SurehitError, TooManyRequests
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -28,6 +28,16 @@ def document(error: SurehitError) -> dict[str, Any]:
 def body(error: SurehitError) -> bytes:
     """The document as JSON."""
     return orjson.dumps(document(error))
+
+
+def headers(error: SurehitError) -> list[tuple[bytes, bytes]]:
+    """What HTTP says about an error outside of its body."""
+    found = [(b"content-type", CONTENT_TYPE.encode())]
+    if error.status == 401:
+        found.append((b"www-authenticate", b"Bearer"))
+    if isinstance(error, TooManyRequests) and error.retry_after_s is not None:
+        found.append((b"retry-after", b"%d" % error.retry_after_s))
+    return found
 
 
 class Internal(SurehitError):

@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 
 from service import ids
-from service.errors import SurehitError
+from service.errors import SurehitError, TooManyRequests
 from service.outcome import Forward, Hit, Miss, forwarded, served, unanswered
 from service.proxy.headers import HeaderList
 from service.storage.database import Row
@@ -107,6 +107,8 @@ def error(
     shape = anthropic_messages if provider == "anthropic" else openai_chat
     body = dump(shape.error_body(failure.status, f"Surehit: {failure.detail}", code=failure.code))
     headers = [(b"content-type", b"application/json"), *(looked or [_PRIVATE])]
+    if isinstance(failure, TooManyRequests) and failure.retry_after_s is not None:
+        headers.append((b"retry-after", b"%d" % failure.retry_after_s))
     if failure.status in _NO_RETRY or isinstance(failure, NotCached):
         headers.append((b"x-should-retry", b"false"))
     return headers, body

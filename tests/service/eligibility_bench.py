@@ -1,6 +1,6 @@
 """Recall and false refusals of the eligibility rules on the labelled data: `python -m tests.service.eligibility_bench`.
 
-`--misses CLASS` prints what was wrongly judged in the tuning half. The other half is never printed.
+`--misses CLASS` prints what was wrongly judged in the tuning half. The others are never printed.
 """
 
 import sys
@@ -39,7 +39,7 @@ def main() -> None:
     for key, counts in sorted(measure(data).items()):
         half, label, language, source = key
         print(
-            f"{half:5} {label:12} {language:3} {source:18} {counts.total():6} {held_back(counts):7.1%}",
+            f"{half:6} {label:12} {language:3} {source:18} {counts.total():6} {held_back(counts):7.1%}",
             dict(counts.most_common()),
         )
     texts = [row.text for row in labelled(data)][::7]

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from service.proxy import filling
 from tests.service.proxy.rig import Rig, cache_status, chat, rigged
 
 
@@ -189,6 +190,32 @@ def test_other_worker_waits_for_the_lease(database_url: str, tmp_path: Path) -> 
         assert len({r.json()["choices"][0]["message"]["content"] for r in replies}) == 1
         assert one.call_count == 1
         assert sum(cache_status(r).get("collapsed", False) for r in replies) == 3
+
+
+@pytest.mark.parametrize(("renew_s", "calls"), [(0.1, 1), (30.0, 2)])
+def test_lease_lasts_as_long_as_its_call(
+    sqlite_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    renew_s: float,
+    calls: int,
+) -> None:
+    """A call in the air renews its lease, so that the other worker waits; without that, it would call as well."""
+    monkeypatch.setattr(filling, "LEASE_S", 0.5)
+    monkeypatch.setattr(filling, "RENEW_S", renew_s)
+    with (
+        rigged(sqlite_url, tmp_path / "a", fake={"latency_s": 2.0}) as one,
+        rigged(sqlite_url, tmp_path / "b", openai_base_url=f"{one.upstream}/v1") as two,
+    ):
+
+        async def scene() -> list[httpx2.Response]:
+            first = asyncio.create_task(together(one, [chat("Long")]))
+            await until_called(one)
+            second = await together(two, [chat("Long")] * 2)
+            return [*(await first), *second]
+
+        assert {r.status_code for r in asyncio.run(scene())} == {200}
+        assert one.call_count == calls
 
 
 @pytest.mark.parametrize("stream", [False, True])

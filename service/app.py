@@ -61,7 +61,11 @@ def build_cache(
         settings=settings,
         db=db,
         policies=Policies(db),
-        embedders=Embedders(models_dir=models_dir or settings.models_dir, threads=settings.workers),
+        embedders=Embedders(
+            models_dir=models_dir or settings.models_dir,
+            threads=settings.workers,
+            remote=RemoteModels(settings, db, clock_ms) if settings.embed_url else None,
+        ),
         partitions=candidates.build(settings, db, clock_ms=clock_ms),
         journal=journal,
         clock_ms=clock_ms,

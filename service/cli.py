@@ -22,7 +22,7 @@ import typer
 from pydantic import ValidationError
 
 from service.errors import InvalidRequest, SurehitError
-from service.settings import Settings
+from service.settings import LOOPBACK, Settings
 
 T = TypeVar("T")
 
@@ -354,6 +354,33 @@ def doctor(as_json: Json = False) -> None:
         ),
     )
     raise SystemExit(0 if all(c.ok for c in found) else 1)
+
+
+@app.command("embed-server")
+def embed_server(
+    host: Annotated[str, typer.Option(help="Address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port.")] = 8081,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Load at start; several times. Default: minilm.")
+    ] = None,
+) -> None:
+    """The embedding models alone, as `/v1/embeddings`, for workers with SUREHIT_EMBED_URL."""
+    from service import embed_server as server
+
+    settings = Settings()
+    key = settings.embed_api_key.get_secret_value()
+    if host not in LOOPBACK and not key:
+        typer.echo(
+            f"--host: {host} can be reached from outside; set SUREHIT_EMBED_API_KEY", err=True
+        )
+        raise SystemExit(2)
+    application = server.create_app(
+        models_dir=settings.models_dir,
+        threads=settings.workers,
+        models=model or ["minilm"],
+        api_key=key,
+    )
+    server.run(application, host=host, port=port)
 
 
 @app.command("fake-upstream")

@@ -11,12 +11,21 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from index.embedding import catalog
 from index.embedding.pool import EmbeddingPool
+from index.embedding.remote import RemoteEmbedder
 from index.types import Embedder, EmbedderUnavailable, Language
+from service.remote_embedding import WORKERS, RemoteModels
+
+log = structlog.get_logger("surehit.embedders")
 
 RETRY_S = 30.0
 """Seconds between two attempts to load a model that could not be loaded."""
+
+RETRY_REMOTE_S = 2.0
+"""The same for an embedding server, which may be back at any moment."""
 
 
 @dataclass(slots=True)
@@ -39,10 +48,15 @@ class Slot:
 class Embedders:
     """Models by name."""
 
-    def __init__(self, *, models_dir: Path, threads: int) -> None:
+    def __init__(
+        self, *, models_dir: Path, threads: int, remote: RemoteModels | None = None
+    ) -> None:
+        """`remote`: models come from an embedding server, whatever is installed here."""
         self._models_dir = models_dir
+        self._remote = remote
         self._threads = threads
         self._slots: dict[str, Slot] = {}
+        self._closing: list[asyncio.Task[None]] = []
         self._defaults: dict[Language, str] = {}
 
     @property
@@ -54,6 +68,8 @@ class Embedders:
         """The model of a line: its own, or the default of its language."""
         if embedder:
             return embedder
+        if self._remote is not None and self._remote.default:
+            return self._remote.default
         if language not in self._defaults:  # finding out what is installed looks into many folders
             self._defaults[language] = catalog.default_for(language)
         return self._defaults[language]
@@ -61,6 +77,8 @@ class Embedders:
     def slot(self, name: str) -> Slot:
         """The model's slot; loading begins when it is asked for the first time."""
         slot = self._slots.get(name)
+        if slot is not None and isinstance(slot.embedder, RemoteEmbedder):
+            slot = self._unless_changed(slot, slot.embedder)
         if slot is None:
             slot = self._slots[name] = Slot(name)
         if slot.pool is None and slot.loading is None and self._may_try(slot):
@@ -95,14 +113,31 @@ class Embedders:
                 slot.loading.cancel()
             if slot.pool is not None:
                 await slot.pool.close()
+            if isinstance(slot.embedder, RemoteEmbedder):
+                slot.embedder.close()
+
+    def _unless_changed(self, slot: Slot, embedder: RemoteEmbedder) -> Slot | None:
+        """The slot; None when the server has another model now, which must be loaded as what it is."""
+        if not embedder.has_changed:
+            return slot
+        log.warning("embedding_model_changed", model=slot.name, was=embedder.fingerprint)
+        if slot.pool is not None:
+            self._closing.append(asyncio.create_task(slot.pool.close()))
+        embedder.close()
+        return None
 
     def _may_try(self, slot: Slot) -> bool:
-        return slot.error is None or time.monotonic() - slot.failed_at > RETRY_S
+        wait_s = RETRY_S if self._remote is None else RETRY_REMOTE_S
+        return slot.error is None or time.monotonic() - slot.failed_at > wait_s
 
     async def _load(self, slot: Slot) -> None:
         try:
-            slot.embedder = await asyncio.to_thread(catalog.load, slot.name, self._models_dir)
-            slot.pool = EmbeddingPool(slot.embedder, workers=self._threads)
+            if self._remote is not None:
+                slot.embedder = await self._remote.load(slot.name)
+                slot.pool = EmbeddingPool(slot.embedder, workers=WORKERS)
+            else:
+                slot.embedder = await asyncio.to_thread(catalog.load, slot.name, self._models_dir)
+                slot.pool = EmbeddingPool(slot.embedder, workers=self._threads)
             slot.error = None
         except Exception as error:
             slot.error = f"{type(error).__name__}: {error}"

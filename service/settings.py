@@ -74,7 +74,31 @@ class Settings(BaseSettings):
         "(`degraded`).",
     )
     embed_url: str = Field(
-        default="", description="An OpenAI-compatible embedding server to use instead (optional)."
+        default="",
+        pattern="^(https?://.+)?$",
+        description="An OpenAI-compatible embedding server to use instead of the models here (optional), "
+        "such as `surehit embed-server`.",
+    )
+    embed_api_key: SecretStr = Field(
+        default=SecretStr(""), description="Bearer token of the embedding server."
+    )
+    embed_model: str = Field(
+        default="",
+        max_length=512,
+        description="The embedding server's model for lines that name none; empty asks it for the "
+        "line's own (`minilm`, `e5-small`).",
+    )
+    embed_dimensions: int = Field(
+        default=0,
+        ge=0,
+        le=4000,
+        description="Dimensions that the embedding server must give; 0 takes what it gives first.",
+    )
+    embed_max_tokens: int = Field(
+        default=256,
+        ge=8,
+        le=100_000,
+        description="Longest text that the embedding server's model reads whole.",
     )
     index_memory_mb: int = Field(
         default=2048, ge=16, description="Memory for vector indexes; beyond it the least used go."
@@ -89,6 +113,12 @@ class Settings(BaseSettings):
         ge=0,
         description="MiB of one tenant's answers, requests and vectors; beyond it the least valuable per byte go. "
         "0: no limit.",
+    )
+    max_requests_per_minute: int = Field(
+        default=0,
+        ge=0,
+        description="Requests of one API key per minute and worker, in bursts of up to ten seconds' worth; beyond it "
+        "429 with Retry-After. 0: no limit.",
     )
     max_body_mb: int = Field(default=8, ge=1, le=1024, description="Largest request body.")
     fill_lease_s: int = Field(
@@ -113,12 +143,6 @@ class Settings(BaseSettings):
     )
     openai_base_url: str = Field(
         default="https://api.openai.com/v1", description="Upstream of /openai/v1."
-    )
-    max_requests_per_minute: int = Field(
-        default=0,
-        ge=0,
-        description="Requests of one API key per minute and worker, in bursts of up to ten seconds' worth; beyond it "
-        "429 with Retry-After. 0: no limit.",
     )
     openai_api_key: SecretStr = Field(
         default=SecretStr(""), description="Sent upstream; empty means: pass the caller's own on."

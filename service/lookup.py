@@ -12,7 +12,7 @@ import numpy as np
 
 from index.embedding.pool import EmbeddingPool
 from index.types import EmbeddingError, Neighbor, TextRefused, Vector
-from service import eligibility, ids, key
+from service import eligibility, ids, key, waiting
 from service.cache import Cache, Caller
 from service.cache_control import is_wanted
 from service.candidates import Partition
@@ -31,7 +31,6 @@ from service.storage import entries, fills, tenants
 from service.storage.database import DuplicateKey, Row
 
 BOTH: tuple[Tier, ...] = ("exact", "semantic")
-_POLL_S = 0.025
 _FIRST = 2
 
 
@@ -52,6 +51,8 @@ class Ask:
     """False: don't serve (`no-cache`), but let the answer be stored."""
     may_record: bool = True
     """False (`no-store`): nothing of the request is kept, in log, review or fills; its outcome is counted."""
+    lease_s: float | None = None
+    """Shorter than the settings' where the caller renews its lease while it lives (the proxy)."""
 
 
 class FillPayload(msgspec.Struct, array_like=True, frozen=True):
@@ -462,7 +463,7 @@ async def _begin_fill(
             key=exact_key,
             payload=payload,
             now=now,
-            lease_until=now + settings.fill_lease_s * 1000,
+            lease_until=now + round(lease_s(cache, ask) * 1000),
             keep_until=now + settings.fill_ttl_s * 1000,
         )
     )
@@ -477,32 +478,23 @@ async def _wait(
 ) -> Hit | Miss:
     """Wait for whoever fills the key; when that one gives up, this caller may fill."""
     deadline = cache.clock_ms() + ask.wait_ms
-    while cache.clock_ms() < deadline:
-        await asyncio.sleep(_POLL_S)
-        now = cache.clock_ms()
-        # the lease first: where it was gone before the exact tier was read, its answer is there already
-        is_leased = await fills.is_being_filled(cache.db, caller.tenant, key=exact_key, now=now)
-        row = await entries.exact(
-            cache.db, caller.tenant, line=ask.line, key=exact_key, now=now, api_key=caller.key_hash
-        )
-        hit = _exact_hit(cache, ask, row, lookup_id, now) if row is not None else None
-        if hit is not None:
-            return hit
-        if not is_leased and await _take_over(cache, caller, exact_key, lookup_id, now):
-            return replace(miss, fill=True, collapsed=True)
-    return replace(miss, collapsed=True)
-
-
-async def _take_over(
-    cache: Cache, caller: Caller, exact_key: bytes, lookup_id: int, now: int
-) -> bool:
-    """Take the lease that somebody gave up; False when another waiter was faster."""
-    until = now + cache.settings.fill_lease_s * 1000
-    return await cache.db.write(
-        lambda tx: fills.take_over(
-            tx, caller.tenant, lookup_id=lookup_id, key=exact_key, now=now, lease_until=until
-        )
+    waited = await waiting.for_answer(
+        cache,
+        caller,
+        line=ask.line,
+        key=exact_key,
+        lookup_id=lookup_id,
+        lease_s=lease_s(cache, ask),
+        take=lambda row, now: _exact_hit(cache, ask, row, lookup_id, now),
+        is_over=lambda: cache.clock_ms() >= deadline,
     )
+    return waited.answer or replace(miss, fill=waited.has_lease, collapsed=True)
+
+
+def lease_s(cache: Cache, ask: Ask) -> float:
+    """How long this caller may fill a missed key alone."""
+    longest = float(cache.settings.fill_lease_s)
+    return longest if ask.lease_s is None else min(longest, ask.lease_s)
 
 
 def _observe(

@@ -14,6 +14,7 @@ from service.errors import InvalidRequest, Unauthorized, Unavailable
 from service.lookup import BOTH, Ask, lookup
 from service.outcome import Hit, Miss
 from service.policy import Policy
+from service.proxy import filling
 from service.proxy.exchange import Exchange
 from service.proxy.flight import FlightKey
 from service.proxy.headers import as_text
@@ -86,6 +87,7 @@ async def _ask(cache: Cache, caller: Caller, exchange: Exchange) -> Found:
                 min_fresh_s=controls.min_fresh_s,
                 may_serve=controls.may_serve,
                 may_record=controls.may_store,
+                lease_s=filling.LEASE_S,
             ),
         )
         policy = policies.held(caller.tenant, controls.line)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,12 @@ STORE_GRACE_S = 0.25
 
 In a stream that is the chunk with the last event; a store that takes longer goes on by itself.
 """
+
+LEASE_S = 6.0
+"""How long a call's lease lasts; while it flies it is renewed in good time. So a worker that dies with a call in the
+air holds up the others for no longer.
+"""
+RENEW_S = 2.0
 
 MAX_ORPHANS = 10_000
 """Leases remembered that could not be given back."""
@@ -73,6 +79,29 @@ class Call:
     is_streaming: bool
     keep: Keep | None = None
     """None where the answer must not be stored."""
+
+
+class Renewal:
+    """Work done every RENEW_S until it is cancelled. A timer and no task: nearly all are cancelled before."""
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._work = work
+        self._task: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(RENEW_S, self._begin)
+
+    def cancel(self) -> None:
+        """No more of it."""
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _begin(self) -> None:
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        while True:
+            await self._work()
+            await asyncio.sleep(RENEW_S)
 
 
 class Filler:
@@ -140,6 +169,7 @@ class Filler:
     async def _fly(self, call: Call, flight: Flight, key: FlightKey | None) -> None:
         storing: asyncio.Task[bool] | None = None
         stored = False
+        renewal = self._renew_later(call) if key is not None else None
         try:
             storing = await self._receive(call, flight)
             if storing is not None:
@@ -148,6 +178,8 @@ class Filler:
             log.exception("upstream_call_failed", line=call.line)
             flight.fail(UpstreamFailed("the service failed during the call"))
         finally:
+            if renewal is not None:
+                renewal.cancel()
             if call.keep is not None and call.caller is not None and not stored:
                 await self.give_up(
                     call.caller, lookup_id=call.keep.lookup_id, exact_key=call.keep.exact_key
@@ -157,6 +189,25 @@ class Filler:
             if not flight.is_ended:  # the call was cancelled
                 flight.fail(UpstreamFailed("the service ended the call"))
             flight.settle(stored=stored)
+
+    def _renew_later(self, call: Call) -> Renewal:
+        """Renew the call's lease every RENEW_S until the renewal is cancelled; most calls are over before the first."""
+        return Renewal(lambda: self._renew(call))
+
+    async def _renew(self, call: Call) -> None:
+        keep, caller, cache = call.keep, call.caller, self._cache
+        number = None if keep is None else ids.decode("lkp", keep.lookup_id)
+        if keep is None or caller is None or number is None:
+            return
+        until = cache.clock_ms() + round(min(LEASE_S, cache.settings.fill_lease_s) * 1000)
+        try:
+            await cache.db.write(
+                lambda tx: fills.renew(
+                    tx, caller.tenant, lookup_id=number, key=keep.exact_key, lease_until=until
+                )
+            )
+        except Exception as error:  # another worker may call as well: dearer, and no fault
+            log.warning("lease_not_renewed", error=type(error).__name__)
 
     async def _receive(self, call: Call, flight: Flight) -> asyncio.Task[bool] | None:
         """Read the upstream's reply into the flight; the storing of its answer, if it is complete and good.

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from service import ids
+from service import ids, waiting
 from service.cache import Caller
 from service.errors import Unavailable
 from service.outcome import Forward, Miss
 from service.policy import Policy
-from service.proxy import replies
+from service.proxy import filling, replies
 from service.proxy.exchange import Exchange
 from service.proxy.filling import STORE_GRACE_S, Call
 from service.proxy.flight import Flight, FlightKey, Reader
@@ -22,9 +22,9 @@ from service.proxy.headers import HeaderList, to_caller
 from service.proxy.parts import Parts, book, rendered
 from service.proxy.relay import failure_of, relay_stream, relay_whole
 from service.proxy.stale import serve_stale
-from service.storage import entries, fills
+from service.storage import entries
+from service.storage.database import Row
 
-_FIRST_POLL_S, _LONGEST_POLL_S = 0.005, 0.05
 _TOGETHER = 2
 """Flights that a request shares before it calls for itself alone."""
 
@@ -193,40 +193,27 @@ async def _stored(missed: Missed) -> bytes | None:
         now=now,
         api_key=missed.caller.key_hash,
     )
-    if row is None or row[1] is None:
+    return None if row is None else _wanted(missed, row, now)
+
+
+def _wanted(missed: Missed, row: Row, now: int) -> bytes | None:
+    """The answer in a row of the exact tier, if there is one and the caller takes one of its age."""
+    if row[1] is None or not missed.exchange.controls.takes(row[3], row[4], now):
         return None
-    return bytes(row[2]) if missed.exchange.controls.takes(row[3], row[4], now) else None
+    return bytes(row[2])
 
 
 async def _poll(missed: Missed) -> bytes | None:
     """The answer that another worker stores; None when this one should call (or has begun to)."""
-    cache, key, tenant = missed.parts.cache, missed.key, missed.caller.tenant
-    number = ids.decode("lkp", missed.miss.lookup_id) or 0
-    poll_s = _FIRST_POLL_S
-    while not missed.parts.flights.is_led_here(key):
-        now = cache.clock_ms()
-        # the lease first: where it was gone before the exact tier was read, its answer is there already
-        is_leased = await fills.is_being_filled(cache.db, tenant, key=key[1], now=now)
-        response = await _stored(missed)
-        if response is not None:
-            return response
-        if not is_leased and await _take_over(missed, number, now):
-            return None
-        await asyncio.sleep(poll_s)
-        poll_s = min(_LONGEST_POLL_S, poll_s * 2)
-    return None
-
-
-async def _take_over(missed: Missed, lookup_id: int, now: int) -> bool:
-    cache = missed.parts.cache
-    until = now + cache.settings.fill_lease_s * 1000
-    return await cache.db.write(
-        lambda tx: fills.take_over(
-            tx,
-            missed.caller.tenant,
-            lookup_id=lookup_id,
-            key=missed.key[1],
-            now=now,
-            lease_until=until,
-        )
+    parts, key = missed.parts, missed.key
+    waited = await waiting.for_answer(
+        parts.cache,
+        missed.caller,
+        line=missed.policy.line,
+        key=key[1],
+        lookup_id=ids.decode("lkp", missed.miss.lookup_id) or 0,
+        lease_s=min(filling.LEASE_S, parts.cache.settings.fill_lease_s),
+        take=lambda row, now: _wanted(missed, row, now),
+        is_over=lambda: parts.flights.is_led_here(key),
     )
+    return waited.answer

@@ -181,7 +181,9 @@ async def _refuse(
     provider: Provider, error: SurehitError, out: Out, exchange: Exchange | None
 ) -> None:
     if not out.is_begun:
-        headers, body = replies.error(provider, error, exchange and exchange.looked)
+        headers, body = replies.error(
+            provider, error, None if exchange is None else exchange.looked
+        )
         await out.whole(error.status, headers, body)
 
 

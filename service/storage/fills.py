@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from service.storage import invalidation
@@ -40,6 +40,16 @@ _DROP_OWN_LEASE = Query(
         Lease.tenant_id == bindparam("tenant"),
         Lease.lookup_id == bindparam("lookup_id"),
     ),
+)
+_RENEW_LEASE = Query(
+    "renew_lease",
+    update(Lease)
+    .where(
+        Lease.exact_key == bindparam("key"),
+        Lease.tenant_id == bindparam("tenant"),
+        Lease.lookup_id == bindparam("of_lookup"),
+    )
+    .values(expires_ms=bindparam("until")),
 )
 _GET_FILL = Query(
     "get_fill",
@@ -103,6 +113,14 @@ def take_over(
         },
     )
     return bool(taken) and int(taken[0][0]) == lookup_id
+
+
+def renew(tx: Transaction, tenant: str, *, lookup_id: int, key: bytes, lease_until: int) -> None:
+    """Keep a lease that this lookup still has; one that went to another stays there."""
+    tx.run(
+        _RENEW_LEASE,
+        {"key": key, "tenant": tenant, "of_lookup": lookup_id, "until": lease_until},
+    )
 
 
 async def get(db: Database, tenant: str, *, lookup_id: int, now: int) -> Row | None:

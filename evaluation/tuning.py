@@ -108,8 +108,8 @@ async def tune(
     """Look at a line's labels once; a certified threshold becomes a decision, and with `apply` goes into force.
 
     `score` says whether another score is tried. `auto` tries to learn one for a line on the cosine, and with `apply`
-    adopts it where it is shown to be better and no certificate is lost by it. `learned` tries it against whatever score
-    is in force and adopts it even from a line that serves, which then serves nothing by meaning until a threshold of the
+    adopts it where it is shown to be better and no certificate is lost by it. `learned` tries it against the score
+    in force and adopts it even from a line that serves, which then serves nothing by meaning until a threshold of the
     new score is certified. `cosine` tries none, and with `apply` takes a line with a learned score back to the cosine,
     in shadow.
 

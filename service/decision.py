@@ -94,8 +94,8 @@ def decide(
 ) -> Choice:
     """Take the nearest candidate that scores at least `threshold` and that no guard refuses.
 
-    `candidates` come best score first. A refused candidate doesn't end the search, the threshold does. A judge that raises
-    counts as a refusal: guards fail closed.
+    `candidates` come best score first. A refused candidate doesn't end the search, the threshold does. A judge that
+    raises counts as a refusal: guards fail closed.
     """
     first: Choice | None = None
     for candidate in candidates:

@@ -139,14 +139,14 @@ async def trial(
 
 def labels_missing(earlier: list[Pair], later: list[Pair]) -> int:
     """About how many more labels a trial needs; 0 when it can be made."""
-    n = len(earlier) + len(later)
+    n = len(earlier)
     bad = sum(p.is_bad or p.is_unsure for p in earlier)
-    wanted = max(LEARN_FROM / LEARN_SHARE, JUDGE_ON / (1.0 - LEARN_SHARE))
-    for have in (bad, len(earlier) - bad):
+    wanted = float(max(LEARN_FROM, n))
+    for have in (bad, n - bad):
         if have < OF_EACH_VERDICT:
-            share = max(have, 1) / max(len(earlier), 1)
-            wanted = max(wanted, OF_EACH_VERDICT / share / LEARN_SHARE)
-    return max(0, math.ceil(wanted) - n)
+            wanted = max(wanted, OF_EACH_VERDICT * max(n, 1) / max(have, 1))
+    to_learn = math.ceil((wanted - n) / LEARN_SHARE)
+    return max(to_learn, JUDGE_ON - len(later), 0)
 
 
 async def adopt(

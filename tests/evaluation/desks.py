@@ -74,6 +74,7 @@ async def logged(
     served_by: int | None = None,
     guard: str | None = None,
     sampled: Sequence[bool] | None = None,
+    texts: Sequence[tuple[str, str]] | None = None,
     **fields: Any,
 ) -> None:
     """Lookups of the present moment with review items, as the journal writes them; no verdict means open."""
@@ -88,11 +89,11 @@ async def logged(
             "tenant_id": tenant,
             "line": line,
             "scope": "",
-            "query": f"q{i}",
+            "query": f"q{i}" if texts is None else texts[i][1],
             "exact_key": b"k%d" % i,
             "context_hash": b"c",
             "entry_id": i + 1,
-            "entry_query": f"e{i}",
+            "entry_query": f"e{i}" if texts is None else texts[i][0],
             "response_hash": b"r%d" % i,
             "score": float(s),
             "cosine": None,

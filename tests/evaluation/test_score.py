@@ -1,0 +1,327 @@
+"""A learned score from labels to force: trained, exported, compared, adopted, and what its adoption voids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluation import publish, records, tuning
+from evaluation.backtest import Rule, backtest
+from evaluation.desk import Desk, desk_of
+from evaluation.publish import Void
+from evaluation.score import adoption
+from evaluation.score.comparison import compare
+from evaluation.score.pairs import Rows
+from evaluation.score.training import _booster, calibrate, export, fit
+from service.score import DIRECTIONS, FEATURES, Context
+from service.score.scorer import load
+from service.score.weights import WordWeights
+from tests.evaluation.desks import logged, verdicts
+from tests.harness import Client, Clock, running
+
+ALL = {
+    "certify_rate": 1.0,
+    "certify_floor": 0.7,
+    "bin_edges": [0.7],
+    "explore_rates": [0.0],
+    "guarded_rate": 1.0,
+}
+
+
+def rows(n: int, seed: int) -> Rows:
+    """Feature rows with gaps, of which the second tells the verdict and the first does not."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0.0, 1.0, (n, len(FEATURES)))
+    x[:, 0] = rng.uniform(0.7, 1.0, n)
+    bad = rng.uniform(size=n) > x[:, 2]
+    x[rng.uniform(size=x.shape) < 0.05] = np.nan
+    x[:, 0] = np.nan_to_num(x[:, 0], nan=0.8)
+    return Rows(x, bad, np.ones(n), np.arange(n))
+
+
+def test_exported_trees_are_the_librarys_own_to_the_last_digits() -> None:
+    found = rows(500, seed=1)
+    booster = _booster(500).fit(found.x, ~found.bad)
+    trees = export(booster)
+    x = rows(300, seed=2).x
+    ours = np.asarray([trees.raw(row) for row in x.tolist()])
+    assert ours == pytest.approx(booster.decision_function(x), abs=1e-9)
+    assert len(np.unique(ours)) > 50
+
+
+def test_probabilities_are_calibrated_and_bound_to_the_directions() -> None:
+    scorer = fit(rows(1_500, seed=3), WordWeights({}), fingerprint="m")
+    later = rows(1_500, seed=4)
+    p = np.asarray([scorer.of_row(row) for row in later.x.tolist()])
+    for low, high in ((0.0, 0.4), (0.4, 0.7), (0.7, 1.0)):
+        inside = (p >= low) & (p < high)
+        assert float((~later.bad[inside]).mean()) == pytest.approx(float(p[inside].mean()), abs=0.1)
+    for column, direction in enumerate(DIRECTIONS):
+        row = later.x[0].tolist()
+        along = []
+        for value in np.linspace(0.0, 1.0, 21):
+            row[column] = float(value)
+            along.append(direction * scorer.of_row(row))
+        assert along == sorted(along), list(FEATURES)[column]
+
+
+def test_calibration_alone_keeps_the_order() -> None:
+    found = rows(400, seed=5)
+    raw = np.random.default_rng(6).normal(size=400)
+    slope, cosine_slope, offset = calibrate(raw, found.x[:, 0], ~found.bad, np.ones(400))
+    assert slope >= 0.0
+    assert cosine_slope > 0.0
+    assert np.isfinite(offset)
+
+
+@pytest.mark.parametrize(("noise", "better"), [(0.02, True), (None, False)])
+def test_only_a_real_lead_counts(noise: float | None, better: bool) -> None:
+    rng = np.random.default_rng(7)
+    n = 600
+    bad = rng.uniform(size=n) < 0.2
+    old = np.where(bad, rng.uniform(0.7, 0.97, n), rng.uniform(0.75, 1.0, n))
+    new = rng.permutation(old) if noise is None else 1.0 - bad * 0.2 - rng.uniform(0, noise, n)
+    ones, each = np.ones(n), np.arange(n)
+    found = compare(old, new, bad, ones, each, lookups=n, cap=0.03)
+    assert found.is_better is better
+    assert found.lower <= found.new_hit_rate - found.old_hit_rate <= found.upper
+    same = compare(old, old * 0.5, bad, ones, each, lookups=n, cap=0.03)
+    assert (same.lower, same.upper, same.is_better) == (0.0, 0.0, False)
+
+
+def test_labels_of_one_entry_count_as_one() -> None:
+    """Three lucky entries with two hundred lookups each are three observations, not six hundred."""
+    cluster = np.repeat([0, 1, 2], 200)
+    bad = cluster == 2
+    old = np.where(cluster == 1, 0.8, np.where(bad, 0.9, 0.95))
+    new = np.where(bad, 0.1, 0.9)
+    ones = np.ones(600)
+    assert not compare(old, new, bad, ones, cluster, lookups=600, cap=0.03).is_better
+    assert compare(old, new, bad, ones, np.arange(600), lookups=600, cap=0.03).is_better
+
+
+def texts(bad: np.ndarray[Any, np.dtype[np.bool_]]) -> list[tuple[str, str]]:
+    """Pairs whose words tell what their cosine does not: another thing is asked for where bad."""
+    things = (
+        "invoice parcel password voucher account printer router camera battery contract".split()
+    )
+    found = []
+    for i, is_bad in enumerate(bad.tolist()):
+        mine = things[i % 10]
+        yours = things[(i + 3) % 10] if is_bad else mine
+        found.append((f"where do I find my {mine} {i % 37}", f"show where my {yours} {i % 37} is"))
+    return found
+
+
+async def learnable(client: Client, clock: Clock, **settings: Any) -> Desk:
+    """A line with 700 labels over two days, with a cosine that says nothing and words that say all."""
+    made = {"mode": "shadow", "threshold": 0.95, "target_false_hit_rate": 0.05} | settings
+    await client.line(sampling=ALL, **made)
+    await client.settled()
+    for day in range(5):
+        rng = np.random.default_rng(day)
+        bad = rng.uniform(size=140) < 0.4
+        await logged(
+            client, rng.uniform(0.75, 1.0, 140).tolist(), verdicts(bad.tolist()), texts=texts(bad)
+        )
+        clock.turn(40_000)
+    return desk_of(client.cache)
+
+
+async def test_a_better_score_goes_into_force_and_voids_what_was_certified_before(
+    database_url: str, tmp_path: Path
+) -> None:
+    clock = Clock()
+    async with running(database_url, tmp_path, clock=clock) as client:
+        desk = await learnable(client, clock)
+        before = await desk.policy("default", "faq")
+        dry = await tuning.tune(desk, "default", line="faq", by="test")
+        trial = dry.report["score"]["trial"]
+        assert trial["answer"] == "better", dry.report["score"]["text"]
+        assert trial["comparison"]["lower"] > 0.0
+        assert (
+            await desk.policy("default", "faq")
+        ).config == before.config  # a look changes nothing
+        reply = await client.call("POST", "/v1/lines/faq/tune", {"apply": True, "reason": "try"})
+        assert reply.json()["score"]["changed"], reply.text
+        line = (await client.call("GET", "/v1/lines/faq")).json()
+        assert line["score"] == trial["score"]
+        assert (line["mode"], line["certified"]) == ("shadow", False)
+        policy = await desk.policy("default", "faq")
+        version = await desk.score_version(policy)
+        assert line["score"] in version
+        found = await records.evidence(desk, policy, score_version=version)
+        assert len(found.labels) == 0  # no label of before certifies it
+        assert found.floor >= 0.7
+        again = await tuning.tune(desk, "default", line="faq", by="test")
+        assert (again.answer, again.report["score"]["trial"]) == ("missing", None)
+
+
+async def test_lookups_of_a_learned_line_are_scored_logged_and_explained(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    clock = Clock()
+    async with running(sqlite_url, tmp_path, clock=clock) as client:
+        desk = await learnable(client, clock)
+        await tuning.tune(desk, "default", line="faq", apply=True, by="test")
+        score = (await desk.policy("default", "faq")).config.score
+        reply = await client.call(
+            "PATCH", "/v1/lines/faq", {"mode": "serve", "threshold": 0.001, "guards": {}}
+        )
+        assert reply.status_code == 200, reply.text
+        await client.store("How do I reset my password?", "a")
+        hit = await client.lookup("How do I reset my  password?")
+        assert hit["outcome"] == "hit"
+        assert 0.0 < hit["score"] <= 1.0
+        await client.cache.journal.flush()
+        policy = await desk.policy("default", "faq")
+        blob = policy.scorer
+        assert blob is not None
+        expected = blob.probability(
+            "How do I reset my password?",
+            "How do I reset my  password?",
+            Context(1.0, -np.inf, 0.0),
+        )
+        assert hit["score"] == pytest.approx(expected, abs=1e-6)
+        tried = await backtest(
+            desk, policy, [Rule(0.001, policy.guards), Rule(0.999, policy.guards)]
+        )
+        assert tried[0].lookups == 701
+        assert tried[0].hits > tried[1].hits
+        body = {"line": "faq", "a": {"prompt": "x"}, "b": {"prompt": "y"}}
+        body |= {
+            side: {"model": "m", "messages": [{"role": "user", "content": text}]}
+            for side, text in (("a", "How do I reset my password?"), ("b", "How do I reset a pin?"))
+        }
+        explained = (await client.call("POST", "/v1/explain", body)).json()
+        assert explained["score_is"] == score
+        assert explained["score"] != explained["cosine"]
+        assert 0.0 <= explained["score"] <= 1.0
+
+
+async def test_a_threshold_of_one_score_is_never_taken_for_the_others(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    clock = Clock()
+    async with running(sqlite_url, tmp_path, clock=clock) as client:
+        desk = await learnable(client, clock)
+        await tuning.tune(desk, "default", line="faq", apply=True, by="test")
+        score = (await desk.policy("default", "faq")).config.score
+        for change, field in (
+            ({"score": "cosine"}, "threshold"),
+            ({"threshold": 0.0}, "threshold"),
+            ({"threshold": -0.5}, "threshold"),
+            ({"score": "learned-0123456789ab", "threshold": 0.9}, "score"),
+            ({"score": "distance"}, "score"),
+        ):
+            reply = await client.call("PATCH", "/v1/lines/faq", change)
+            assert reply.status_code == 422, change
+            assert field in reply.text
+        back = await client.call("PATCH", "/v1/lines/faq", {"score": "cosine", "threshold": 0.93})
+        assert (back.json()["score"], back.json()["threshold"]) == ("cosine", 0.93)
+        again = await client.call("PATCH", "/v1/lines/faq", {"score": score, "threshold": 0.9})
+        assert again.json()["score"] == score
+        assert not again.json()["certified"]
+
+
+async def test_an_older_decision_brings_its_score_back(sqlite_url: str, tmp_path: Path) -> None:
+    clock = Clock()
+    async with running(sqlite_url, tmp_path, clock=clock) as client:
+        desk = await learnable(client, clock, target_false_hit_rate=0.5)
+        first = await tuning.tune(desk, "default", line="faq", apply=True, by="test")
+        assert first.applied
+        certified = await desk.policy("default", "faq")
+        kept = await tuning.tune(desk, "default", line="faq", target=0.05, apply=True, by="test")
+        assert not kept.report["score"]["changed"]  # `auto` takes no certificate away
+        await client.call("PATCH", "/v1/lines/faq", {"target_false_hit_rate": 0.05})
+        moved = await tuning.tune(
+            desk, "default", line="faq", apply=True, score="learned", by="test"
+        )
+        assert moved.report["score"]["changed"], moved.report["score"]["text"]
+        learned = await desk.policy("default", "faq")
+        assert (learned.config.mode, learned.decision_id) == ("shadow", None)
+        decision = first.decision
+        assert decision is not None
+        await publish.apply(
+            desk, "default", line="faq", decision_id=decision.id, by="test", reason="back"
+        )
+        back = await desk.policy("default", "faq")
+        assert (back.config.score, back.config.threshold) == ("cosine", certified.config.threshold)
+        assert back.config.sampling.certify_floor == 0.7
+        await client.call("PATCH", "/v1/lines/faq", {"guards": {"number": False}})
+        with pytest.raises(Void):
+            await publish.apply(
+                desk, "default", line="faq", decision_id=decision.id, by="test", reason="again"
+            )
+
+
+async def test_too_few_labels_stay_with_the_cosine_and_say_how_many(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    clock = Clock()
+    async with running(sqlite_url, tmp_path, clock=clock) as client:
+        await client.line(mode="shadow", sampling=ALL)
+        await client.settled()
+        bad = np.zeros(50, dtype=np.bool_)
+        await logged(client, [0.9] * 50, verdicts(bad.tolist()), texts=texts(bad))
+        tuned = await tuning.tune(desk_of(client.cache), "default", line="faq", by="test")
+        score = tuned.report["score"]
+        assert score["trial"]["answer"] == "too_few"
+        assert score["trial"]["labels_missing"] > 600
+        assert "stay with the cosine" in score["text"]
+
+
+async def test_labels_that_tell_nothing_do_not_change_the_score(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    clock = Clock()
+    async with running(sqlite_url, tmp_path, clock=clock) as client:
+        desk = await learnable(client, clock)
+        policy = await desk.policy("default", "faq")
+        shuffled = np.random.default_rng(1).permutation(700) < 280
+
+        def confuse(tx: Any) -> None:
+            ids = [r[0] for r in tx.text("SELECT id FROM review_items ORDER BY id")]
+            for item, is_bad in zip(ids, shuffled.tolist(), strict=True):
+                verdict = "not_reusable" if is_bad else "reusable"
+                tx.text(f"UPDATE review_items SET verdict = '{verdict}' WHERE id = {item}")
+
+        await client.cache.db.write(confuse)
+        found = await adoption.trial(desk, policy)
+        assert found.answer == "not_better", found.sentence()
+        with pytest.raises(Exception, match="better"):
+            await adoption.adopt(desk, policy, found, by="test", reason="")
+
+
+async def test_a_line_whose_score_cannot_be_used_serves_nothing_by_meaning(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    """A release with other features: misses that say so, and the exact tier goes on."""
+    clock = Clock()
+    async with running(sqlite_url, tmp_path, clock=clock) as client:
+        desk = await learnable(client, clock)
+        await tuning.tune(desk, "default", line="faq", apply=True, by="test")
+        await client.call("PATCH", "/v1/lines/faq", {"mode": "serve", "threshold": 0.001})
+        await client.store("How do I reset my password?", "a")
+
+        await client.cache.db.write(
+            lambda tx: tx.text("UPDATE scorers SET version = version || 'x'")
+        )
+        client.cache.policies._held.clear()
+        miss = await client.lookup("How do I reset my  password?")
+        assert (miss["outcome"], miss["reason"]) == ("miss", "degraded")
+        assert (await client.lookup("How do I reset my password?"))["tier"] == "exact"
+
+
+async def test_a_stored_scorer_is_read_as_it_was(sqlite_url: str, tmp_path: Path) -> None:
+    clock = Clock()
+    async with running(sqlite_url, tmp_path, clock=clock) as client:
+        desk = await learnable(client, clock)
+        tried = await adoption.trial(desk, await desk.policy("default", "faq"))
+        assert tried.scorer is not None
+        assert load(tried.scorer.blob).version == tried.scorer.version
+        assert tried.learned_from == 420
+        assert tried.judged_on == 280

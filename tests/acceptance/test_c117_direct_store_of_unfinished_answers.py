@@ -1,7 +1,7 @@
 """C-116 and C-117, the direct store: failed and unfinished answers are refused with a reason.
 
 The proxy's parts (503 and 400 passed through, a client that goes away, an upstream that stops in the middle of a
-stream) need the proxy and are not tested here.
+stream) are in test_c116_errors_are_not_stored.py and test_c117_cut_streams.py.
 """
 
 from pathlib import Path

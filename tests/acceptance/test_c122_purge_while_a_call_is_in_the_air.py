@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from service import fake_upstream
+from tests.acceptance.test_c122_slow_fill_after_a_purge import PURGES
 from tests.service.proxy.rig import Rig, cache_status, chat, rigged
 
 TAGGED = {"x-surehit-tags": "price-list", "authorization": "Bearer k"}
@@ -111,3 +112,34 @@ def test_c122_second_request_after_the_old_answer_came(database_url: str, tmp_pa
         assert (said(second), cache_status(second)["fwd"]) == ("answer 2", "miss")
         third = rig.chat("R", headers=TAGGED)
         assert (said(third), cache_status(third)["detail"]) == ("answer 2", "exact")
+
+
+@pytest.mark.parametrize("purge", [*PURGES, "something_else"])
+def test_c122_every_kind_of_purge_holds_off_the_old_answer(
+    sqlite_url: str, tmp_path: Path, purge: str
+) -> None:
+    """By tag, scope, line, model and both; one that covers something else lets the answer be stored."""
+    body = PURGES.get(purge, {"tag": "another"})
+    body = {name: {"faq": "default", "m1": "fake-small"}.get(v, v) for name, v in body.items()}
+    headers = TAGGED | {"x-surehit-scope": "shop"}
+    with (
+        versioned() as (upstream, release),
+        rigged(sqlite_url, tmp_path, openai_base_url=upstream) as rig,
+    ):
+
+        async def scene() -> httpx2.Response:
+            async with httpx2.AsyncClient(timeout=30, headers=headers) as http:
+                url = f"{rig.base}/openai/v1/chat/completions"
+                first = asyncio.create_task(http.post(url, json=chat("R")))
+                await until_looked_up(rig, 1)
+                purged = await http.post(f"{rig.base}/v1/invalidate", json=body)
+                assert purged.json() == {"invalidated": 0}
+                release.set()
+                return await first
+
+        first = asyncio.run(scene())
+        assert said(first) == "answer 1"
+        is_covered = purge in PURGES
+        assert cache_status(first).get("stored", False) is not is_covered
+        second = rig.chat("R", headers=headers)
+        assert said(second) == ("answer 2" if is_covered else "answer 1")

@@ -1,6 +1,6 @@
 """C-122, the sidecar's form: a fill that began before a purge cannot bring the purged answer back.
 
-The proxy's form (upstream held, ten followers) needs the proxy and is not tested here.
+test_c122_purge_while_a_call_is_in_the_air.py has the proxy's form (upstream held, ten followers).
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """C-125: the nearest entry is returned however far it is, or a distance is read as a similarity.
 
-Single lookup. The product has no batch lookup; the proxy's path is tested with the proxy.
+Single lookup; test_c125_nearest_is_not_near_proxy.py has the proxy's path. The product has no batch lookup.
 """
 
 from pathlib import Path

@@ -38,12 +38,15 @@ class Server:
         self.delay_s = 0.0
         self.jitter = 0.0
         self.calls: list[list[str]] = []
+        self.answering = 0
         self.app = Starlette(routes=[Route("/v1/embeddings", self.answer, methods=["POST"])])
 
     async def answer(self, request: Request) -> Response:
         asked = orjson.loads(await request.body())
         self.calls.append(asked["input"])
+        self.answering += 1
         await asyncio.sleep(self.delay_s)
+        self.answering -= 1
         if self.status != 200:
             return JSONResponse({"error": {"message": "no"}}, self.status)
         vectors = self.model.embed(asked["input"])
@@ -142,7 +145,7 @@ async def test_a_service_embeds_through_the_server(
     database_url: str, tmp_path: Path, server: Any
 ) -> None:
     """Two workers give one fingerprint, texts that wait go together, and an outage is a miss inside the budget."""
-    settings = {"embed_url": server.url, "embed_model": "m", "embed_budget_ms": 400}
+    settings = {"embed_url": server.url, "embed_model": "m", "embed_budget_ms": 1000}
     async with (
         running(database_url, tmp_path / "a", embedder=REAL_MODELS, **settings) as a,
         running(database_url, tmp_path / "b", embedder=REAL_MODELS, **settings) as b,
@@ -165,9 +168,10 @@ async def test_a_service_embeds_through_the_server(
         began = time.monotonic()
         slow = await b.lookup("Where could the manual be?")
         assert slow["reason"] == "degraded"
-        assert time.monotonic() - began < 1.5
+        assert time.monotonic() - began < 2.5
         assert (await b.lookup("Where is the manual"))["tier"] == "exact"
-        server.delay_s = 0.0
+        while server.answering:
+            await asyncio.sleep(0.05)
 
 
 async def test_another_model_behind_the_address_is_another_fingerprint_and_the_old_one_comes_back(
@@ -189,12 +193,12 @@ async def test_another_model_behind_the_address_is_another_fingerprint_and_the_o
         server.model = HashEmbedder(96, name="third")
         server.model._bag = lambda text: HashEmbedder._bag(server.model, text + "!")  # type: ignore[method-assign]
         await client.lookup("Where was the manual?")
-        await client.settled()
+        await client.lookup("Where was this manual?")
         await Maintenance(client.cache).once()
         assert await rows(client, Entry.fingerprint) == [("remote/m/96/2/n1",)]
         server.model = old
         await client.lookup("Where will the manual be?")
-        await client.settled()
+        await client.lookup("Where will this manual be?")
         await Maintenance(client.cache).once()
         assert await rows(client, Entry.fingerprint) == [("remote/m/64/1/n1",)]
         known = await rows(client, RemoteModel.dimensions, RemoteModel.generation)

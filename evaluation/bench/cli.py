@@ -250,3 +250,24 @@ def proxy(
         tell=lambda text: typer.echo(text, err=True),
     )
     _emit(found, bench.render(found), as_json)
+
+
+@bench_app.command()
+def pgvector(
+    entries: Annotated[int, typer.Option(min=3_000)] = 300_000,
+    queries: Annotated[int, typer.Option(min=20, help="Per tenant size.")] = 500,
+    database_url: Annotated[
+        str, typer.Option(help="An empty PostgreSQL database; default: one is started.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Search in PostgreSQL against search in memory: recall and time for tenants of 100 to 100,000 entries."""
+    from evaluation.bench import pgvector as bench
+
+    found = bench.run(
+        entries=entries,
+        queries=queries,
+        database_url=database_url,
+        tell=lambda text: typer.echo(text, err=True),
+    )
+    _emit(found, bench.render(found), as_json)

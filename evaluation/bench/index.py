@@ -50,13 +50,13 @@ def run(
 
 
 def _measure(size: int, queries: int, rng: np.random.Generator) -> dict[str, Any]:
-    vectors = _clustered(rng, size)
+    vectors = topical(rng, size)
     index = AdaptiveIndex(DIMENSIONS, run=lambda job: None)
     index.add(np.arange(size), vectors)
     began = time.perf_counter()
     index.upkeep()
     build_s = time.perf_counter() - began
-    asked = _near(rng, vectors[rng.integers(size, size=queries)], rng.uniform(0.86, 0.99, queries))
+    asked = near(rng, vectors[rng.integers(size, size=queries)], rng.uniform(0.86, 0.99, queries))
     took, exact_took, found, would_be = [], [], 0, 0
     for query in asked:
         began = time.perf_counter()
@@ -110,13 +110,14 @@ def _unit(rng: np.random.Generator, count: int) -> Vectors:
     return rows
 
 
-def _clustered(rng: np.random.Generator, count: int) -> Vectors:
+def topical(rng: np.random.Generator, count: int) -> Vectors:
+    """Vectors around topics, shape (count, DIMENSIONS)."""
     topics = _unit(rng, max(count // _QUESTIONS_PER_TOPIC, 1))
     picked = topics[rng.integers(len(topics), size=count)]
-    return _near(rng, picked, rng.uniform(0.4, 0.97, count))
+    return near(rng, picked, rng.uniform(0.4, 0.97, count))
 
 
-def _near(
+def near(
     rng: np.random.Generator, vectors: Vectors | Vector, cosine: npt.NDArray[np.float64]
 ) -> Vectors:
     """For each vector, another at exactly this cosine from it."""

@@ -180,6 +180,8 @@ class Filler:
         finally:
             if renewal is not None:
                 renewal.cancel()
+            if flight.head is not None and flight.head.is_good and flight.answer is None:
+                self._note(call, None)  # it began, so it costs, and nobody said how much
             if call.keep is not None and call.caller is not None and not stored:
                 await self.give_up(
                     call.caller, lookup_id=call.keep.lookup_id, exact_key=call.keep.exact_key
@@ -267,7 +269,7 @@ class Filler:
         storing.add_done_callback(self._running.discard)
         return storing
 
-    def _note(self, call: Call, answer: JsonObject) -> None:
+    def _note(self, call: Call, answer: JsonObject | None) -> None:
         if call.caller is not None:
             embedded = call.keep.embedded_tokens if call.keep is not None else 0
             self._ledger.note(
@@ -275,7 +277,9 @@ class Filler:
                 call.line,
                 call.model,
                 "provider",
-                Spent.of(call.api.usage(answer), embedded_tokens=embedded),
+                Spent.of(
+                    None if answer is None else call.api.usage(answer), embedded_tokens=embedded
+                ),
             )
 
     async def _store(self, call: Call, answer: JsonObject, flight: Flight) -> bool:

@@ -9,7 +9,7 @@ from service.outcome import Miss
 from service.policy import Policy
 from service.proxy import replies
 from service.proxy.exchange import Exchange
-from service.proxy.parts import Parts, rendered
+from service.proxy.parts import Parts, book, rendered
 from service.storage import entries
 
 Why = Literal["stale-while-revalidate", "stale-if-error"]
@@ -41,4 +41,5 @@ async def serve_stale(
         return False
     headers = replies.stale_headers(exchange.provider, row, miss, found, now_ms=now, why=why)
     await exchange.out.whole(200, headers, found.body)
+    book(parts, exchange, policy.tenant, "exact", found.answer)
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 import httpx2
 
@@ -96,6 +97,7 @@ class Upstreams:
         if lanes is None:
             lanes = self._lanes[target.base_url] = Lanes(self._context)
         address = f"{target.base_url.rstrip('/')}/{path}"
+        read = httpx2.URL if query else _url
         if query:
             address += "?" + query.decode("latin-1")
         client = lanes.take()
@@ -103,7 +105,7 @@ class Upstreams:
             try:
                 # built by hand: the client would add headers of its own to the caller's
                 request = httpx2.Request(
-                    method, address, headers=headers, content=content, extensions=self._limits
+                    method, read(address), headers=headers, content=content, extensions=self._limits
                 )
                 response = await client.send(request, stream=True)
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
@@ -120,6 +122,10 @@ class Upstreams:
         for lanes in self._lanes.values():
             await lanes.close()
         self._lanes.clear()
+
+
+_url = lru_cache(maxsize=1024)(httpx2.URL)
+"""Reading an address costs as much as reading a reply's head, and without queries there are few of them."""
 
 
 def failed(error: Exception) -> UpstreamFailed:

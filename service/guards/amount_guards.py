@@ -5,6 +5,7 @@ from collections import Counter
 from fractions import Fraction
 
 from service.guards.alignment import TEMPLATE, Alignment
+from service.guards.analysis import Analysis
 from service.guards.quantity import Quantity
 from service.guards.refusal import Refusal
 
@@ -58,10 +59,17 @@ def unit(pair: Alignment) -> Refusal | None:
 def date(pair: Alignment) -> Refusal | None:
     """Refuse where a date, weekday or clock time differs."""
     left, right = Counter(pair.a.dates), Counter(pair.b.dates)
-    only_left, only_right = sorted(set(left - right)), sorted(set(right - left))
+    only_left = _no_figure(sorted(set(left - right)), pair.b)
+    only_right = _no_figure(sorted(set(right - left)), pair.a)
     if not only_left and not only_right:
         return None
     return Refusal("date", f"{', '.join(only_left) or 'none'} vs {', '.join(only_right) or 'none'}")
+
+
+def _no_figure(dates: list[str], other: Analysis) -> list[str]:
+    """Dates without the years that the other text has as a bare figure (for 1800, for 1,800)."""
+    figures = {f"year={x.raw}" for x in other.quantities if not x.unit}
+    return [date for date in dates if date not in figures]
 
 
 def version(pair: Alignment) -> Refusal | None:
@@ -90,15 +98,21 @@ def _rest(pair: Alignment) -> tuple[list[Quantity], list[Quantity]]:
             left.append(mine)
         else:
             right.remove(twin)
-    return _without(left, pair.b.versions, pair.a.versions), _without(
-        right, pair.a.versions, pair.b.versions
+    return _without(left, _figures(pair.b), _figures(pair.a)), _without(
+        right, _figures(pair.a), _figures(pair.b)
     )
+
+
+def _figures(text: Analysis) -> tuple[str, ...]:
+    """Numbers that were read as a version or as a year."""
+    years = (x.removeprefix("year=") for x in text.dates if x.startswith("year="))
+    return (*text.versions, *years)
 
 
 def _without(
     amounts: list[Quantity], theirs: tuple[str, ...], mine: tuple[str, ...]
 ) -> list[Quantity]:
-    """Drop bare numbers that the other side writes as a version."""
+    """Drop bare numbers that the other side writes as a version or a year."""
     open_forms = list((Counter(theirs) - Counter(mine)).elements())
     kept = []
     for amount in amounts:

@@ -154,7 +154,7 @@ def case(pair: Alignment) -> Refusal | None:
 
 def slot(pair: Alignment) -> Refusal | None:
     """Refuse where one wording is used twice with other content in one place."""
-    if _is_elsewhere(pair) or _is_other_material(pair):
+    if _is_elsewhere(pair) or _is_other_material(pair) or _is_other_object(pair):
         return Refusal("slot", f"{_show(pair.only_a())} vs {_show(pair.only_b())}")
     shortest = max(len(pair.a.skeleton), len(pair.b.skeleton)) <= _SHORT
     if pair.likeness < TEMPLATE and not (shortest and not pair.pairs):
@@ -172,6 +172,22 @@ def _is_other_material(pair: Alignment) -> bool:
     """Whether two statements that ask nothing differ: text to work on, of which every word counts."""
     both = pair.a.marks.states_only and pair.b.marks.states_only
     return both and bool(_content(pair.only_a()) or _content(pair.only_b()))
+
+
+def _is_other_object(pair: Alignment) -> bool:
+    """Whether both begin with one and the same verb and share nothing else (define X, define Y)."""
+    a, b = pair.a, pair.b
+    if not pair.shared[0] or not a.units or not b.units or a.units[0].key != b.units[0].key:
+        return False
+    opens = a.units[0].kind in ("word", "light") and _first_word(a) == _first_word(b) != ""
+    shared = [i for i, _ in pair.pairs if i and a.units[i].kind not in ("light", "weak")]
+    return opens and not shared and bool(_content(pair.only_a()) and _content(pair.only_b()))
+
+
+def _first_word(text: Analysis) -> str:
+    """The first word, where it is the first piece of content too."""
+    first = text.skeleton[0]
+    return first if text.units[0].text.lower() == first else ""
 
 
 def _is_elsewhere(pair: Alignment) -> bool:
@@ -217,11 +233,11 @@ def extra(pair: Alignment) -> Refusal | None:
 
 
 def _narrowed(text: Analysis, places: list[int]) -> str:
-    """A Chinese modifier, or the thing that something must have, which only this text names."""
+    """A narrowing modifier, or the thing that something must have, which only this text names."""
     left = set(places)
     for place in places:
         unit = text.units[place]
-        if unit.key in zh.NARROWING:
+        if unit.key in zh.NARROWING or unit.key in en.NARROWING:
             return unit.text
         if unit.kind not in ("han", "word"):
             continue

@@ -96,7 +96,7 @@ def _numbered_date(tokens: list[Token], at: int, found: Amounts) -> int:
         of = at + small[1] + (key_at(tokens, at + small[1]) == "of")
         if key_at(tokens, of) in q.MONTHS and key_at(tokens, of) not in ("mar", "sun"):
             found.dates.append(f"day={small[0]}")
-            return of - at + (_month(tokens, of, found) or _plain_may(found))
+            return of - at + (_month(tokens, of, found) or _plain_month(key_at(tokens, of), found))
     key, after = tokens[at].key, key_at(tokens, at + 1)
     if key.isdigit() and after in _DATE_HAN:
         if after == "年" and int(key) not in _GERMANE_YEARS:
@@ -113,14 +113,16 @@ def _numbered_date(tokens: list[Token], at: int, found: Amounts) -> int:
         found.dates.append(f"time={q.clock(f'{q.english_number([key])} {after}')}")
         return 2
     is_year = key.isdigit() and len(key) == 4 and int(key) in range(1800, 2100)
-    if is_year and key_at(tokens, at - 1) in _BEFORE_YEAR:
+    counted = (after in q.UNITS and after != "s") or after in q.CURRENCIES
+    if is_year and key_at(tokens, at - 1) in _BEFORE_YEAR and not counted:
         found.dates.append(f"year={int(key)}")
         return 1 + (after == "s")
     return 0
 
 
-def _plain_may(found: Amounts) -> int:
-    found.dates.append("month=5")
+def _plain_month(name: str, found: Amounts) -> int:
+    """A month whose name is a word of its own, told by the day before it (3 May, 3 March)."""
+    found.dates.append(f"month={q.MONTHS[name]}")
     return 1
 
 

@@ -30,7 +30,7 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     owned = key.endswith("'s")
     if owned:
         key = key[:-2]
-    if "-" in key and key not in choices() and not words.known(key):
+    if "-" in key and key not in choices() and key not in words.hyphened() and not words.known(key):
         parts, start = [], token.start
         for part in re.split("-", token.text):
             parts.append(Token("word", part, part.lower(), start))

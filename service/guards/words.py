@@ -117,6 +117,13 @@ def opposites() -> frozenset[tuple[str, str]]:
     return frozenset((a, b) for a, b in pairs) | frozenset((b, a) for a, b in pairs)
 
 
+@cache
+def hyphened() -> frozenset[str]:
+    """Words written with a hyphen that our lists hold as one word."""
+    listed = en.RESTRICTIVE | en.NARROWING | {word for pair in opposites() for word in pair}
+    return frozenset(word for word in listed if "-" in word)
+
+
 @lru_cache(20_000)
 def american(word: str) -> str:
     """American spelling of a British word, by ending."""

@@ -35,6 +35,13 @@ RESTRICTIVE = frozenset(
 )
 """Modifiers that narrow what is asked about; one of them on one side only changes the question."""
 
+NARROWING = frozenset(
+    """joint corporate commercial temporary permanent replacement disposable private freelance domestic part-time full-time
+    self-employed prepaid expired deceased vegetarian vegan pregnant diabetic disabled encrypted wholesale
+    second-hand refurbished underage widowed divorced retired unemployed""".split()
+)
+"""Modifiers of which one on one side only changes the question, however the rest is worded."""
+
 LIGHT = frozenset(
     """upcoming playing showing located offered featured running user person people someone customer client anybody option process procedure step method
     attempt page section area feature function system item case issue problem reason possible

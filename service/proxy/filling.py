@@ -21,7 +21,7 @@ from service.errors import SurehitError
 from service.ledger import Ledger, Spent
 from service.lines import LineConfig
 from service.proxy.flight import Flight, FlightKey, Flights, Head
-from service.proxy.headers import HeaderList
+from service.proxy.headers import HeaderList, account_of
 from service.proxy.measures import Measures
 from service.proxy.upstream import Target, UpstreamFailed, Upstreams, failed
 from service.storage import fills
@@ -127,7 +127,7 @@ class Filler:
         self, call: Call, *, form: bytes = b"", key: FlightKey | None = None, keep: bool = False
     ) -> Flight:
         """Begin a call; with a key, identical requests join it. `keep` goes on without readers."""
-        flight = Flight(form)
+        flight = Flight(form, account_of(call.headers))
         if key is not None:
             self._flights.lead(key, flight)
         task = flight.start(self._fly(call, flight, key), keep=keep)

@@ -51,9 +51,11 @@ class Head:
 class Flight:
     """One upstream call: what has come so far, and who reads it."""
 
-    def __init__(self, form: bytes) -> None:
+    def __init__(self, form: bytes, account: HeaderList | None = None) -> None:
         self.form = form
         """How the answer is spelled: streamed or whole, with usage or not. Equal forms share its bytes."""
+        self.account = account or []
+        """At whose expense: a refusal is shared by requests of the same account alone."""
         self.head: Head | None = None
         self.failure: UpstreamFailed | None = None
         self.is_ended = False

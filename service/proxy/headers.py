@@ -26,6 +26,7 @@ _HOP_BY_HOP = frozenset(
 _NOT_FORWARDED = _HOP_BY_HOP | {b"host", b"expect"}
 _OURS = b"x-surehit-"
 CREDENTIALS = frozenset({b"authorization", b"x-api-key", b"api-key"})
+_ACCOUNT = CREDENTIALS | {b"openai-organization", b"openai-project"}
 
 _REPLACED = frozenset({b"cache-control", b"age", b"pragma", b"expires"})
 """What an upstream says about caching: AI services forbid it as a matter of course, and we say it for this reply."""
@@ -68,6 +69,11 @@ def to_upstream(headers: HeaderList, *, cached_route: bool) -> HeaderList:
             (b"accept-encoding", b"identity")
         )  # none was named: send nothing that needs decoding
     return kept
+
+
+def account_of(headers: HeaderList) -> HeaderList:
+    """What of an upstream request says who is billed and limited: its refusals are about these and nobody else."""
+    return sorted(h for h in headers if h[0] in _ACCOUNT)
 
 
 def to_caller(headers: HeaderList, *, cached_route: bool, drop: Iterable[bytes] = ()) -> HeaderList:

@@ -18,7 +18,7 @@ from service.proxy import filling, replies
 from service.proxy.exchange import Exchange
 from service.proxy.filling import STORE_GRACE_S, Call
 from service.proxy.flight import Flight, FlightKey, Reader
-from service.proxy.headers import HeaderList, to_caller
+from service.proxy.headers import HeaderList, account_of, to_caller
 from service.proxy.parts import Parts, book, rendered
 from service.proxy.relay import failure_of, relay_stream, relay_whole
 from service.proxy.stale import serve_stale
@@ -89,6 +89,8 @@ async def _relay(missed: Missed, reader: Reader, leads: bool) -> str | None:
     """Send what the flight brings; None when this request cannot be answered by it."""
     flight, exchange = reader.flight, missed.exchange
     head = flight.head
+    if head is not None and not head.is_good and flight.account != account_of(missed.call.headers):
+        return None  # a bad key or a used-up limit of somebody else's
     if (head is None or head.status in _STALE_ON) and await serve_stale(
         missed.parts, exchange, missed.policy, missed.key[1], missed.miss, why="stale-if-error"
     ):

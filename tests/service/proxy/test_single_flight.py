@@ -155,6 +155,25 @@ def test_upstream_that_cannot_be_reached_answers_everybody(sqlite_url: str, tmp_
         assert "x-should-retry" not in replies[0].headers  # another try may well succeed
 
 
+@pytest.mark.parametrize("status", [401, 403, 429, 500])
+def test_refusal_is_shared_within_one_account_alone(rig: Rig, status: int) -> None:
+    """Provider keys of one tenant: whose key is refused or used up is told so, the others call with theirs."""
+    rig.fault(status=status, first_byte_s=0.5)
+
+    async def scene() -> tuple[list[httpx2.Response], list[httpx2.Response]]:
+        refused = asyncio.create_task(
+            together(rig, [chat("Mine")] * 3, headers={"authorization": "Bearer sk-used-up"})
+        )
+        await until_called(rig)
+        fine = await together(rig, [chat("Mine")] * 5, headers={"authorization": "Bearer sk-good"})
+        return await refused, fine
+
+    refused, fine = asyncio.run(scene())
+    assert {r.status_code for r in refused} == {status}
+    assert {r.status_code for r in fine} == {200}
+    assert rig.call_count == 2
+
+
 def test_tenants_never_share_a_call(sqlite_url: str, tmp_path: Path) -> None:
     """Equal requests of two tenants are two calls."""
     with rigged(sqlite_url, tmp_path, fake={"latency_s": 0.2}) as rig:

@@ -39,10 +39,14 @@ def tune(
         str | None, typer.Option(help="One line; default all that are sampled.")
     ] = None,
     target: Annotated[
-        float | None, typer.Option(help="False hits of all hits, as 0.03; default the line's own.")
+        float | None,
+        typer.Option(
+            min=0.0001, max=0.5, help="False hits of all hits, as 0.03; default the line's own."
+        ),
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option(help="As 0.95; default the line's own.")
+        float | None,
+        typer.Option(min=0.5, max=0.9999, help="As 0.95; default the line's own."),
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Put what is certified in force.")] = False,
     score: Annotated[

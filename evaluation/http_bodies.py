@@ -67,9 +67,9 @@ class GoldBody(_Ours):
 class TuneBody(_Ours):
     """A look at a line's labels; what is not given is the line's own setting."""
 
-    target: Annotated[float, Field(gt=0.0, le=0.5)] | None = None
-    confidence: Annotated[float, Field(ge=0.5, lt=1.0)] | None = None
-    apply: bool = False
+    target: Annotated[float, Field(ge=0.0001, le=0.5)] | None = None
+    confidence: Annotated[float, Field(ge=0.5, le=0.9999)] | None = None
+    apply: Annotated[bool, Field(strict=True)] = False
     score: Literal["auto", "cosine", "learned"] = "auto"
     reason: Annotated[str, Field(max_length=1_000)] = ""
 

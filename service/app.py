@@ -12,9 +12,10 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from service import candidates
-from service.api import health, manage, problem, proxy, use
+from service.api import health, manage, openapi, problem, proxy, use
 from service.api.hot import ASGIApp, HotPath
 from service.auth import DEFAULT_TENANT, Keys
 from service.cache import Cache
@@ -122,6 +123,7 @@ def create_app(
         app.include_router(router)
     for point in sorted(entry_points(group="surehit.routers"), key=lambda p: p.name):
         app.include_router(point.load())
+    openapi.complete(app)
     app.add_exception_handler(SurehitError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_validation)
     app.add_exception_handler(HTTPException, _on_http)
@@ -151,11 +153,22 @@ async def _on_validation(request: Request, error: Exception) -> Response:
     return await _on_error(request, InvalidRequest(detail, errors=tuple(fields)))
 
 
-async def _on_http(_: Request, error: Exception) -> Response:
+async def _on_http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     found = problem.plain(status, str(getattr(error, "detail", "")))
     headers = getattr(error, "headers", None)
+    if status == 405:  # Starlette names the methods of one route alone; a path may have several
+        headers = {"allow": ", ".join(sorted(_methods(request)))}
     return Response(found, status, headers=headers, media_type=problem.CONTENT_TYPE)
+
+
+def _methods(request: Request) -> set[str]:
+    """All methods that some route answers on this path."""
+    found: set[str] = set()
+    for route in request.app.router.routes:
+        if isinstance(route, Route) and route.path_regex.match(request.url.path):
+            found |= route.methods or set()
+    return found
 
 
 async def _on_crash(request: Request, _: Exception) -> Response:

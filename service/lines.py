@@ -72,8 +72,8 @@ class LineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     language: Language = "en"
     embedder: Annotated[str, Meta(min_length=1, max_length=512)] | None = None
     """Name of an embedding model; null takes the default of the language."""
-    target_false_hit_rate: Annotated[float, Meta(gt=0.0, le=0.5)] = 0.03
-    confidence: Annotated[float, Meta(ge=0.5, lt=1.0)] = 0.95
+    target_false_hit_rate: Annotated[float, Meta(ge=0.0001, le=0.5)] = 0.03
+    confidence: Annotated[float, Meta(ge=0.5, le=0.9999)] = 0.95
     ttl_s: LifeTime | None = None
     """Life time of an entry stored without one; null means until it is invalidated."""
     policy_version: Annotated[

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
 
 from index.embedding.pool import EmbeddingPool
 from service.api.dependencies import CacheDep, get_keys
@@ -42,7 +43,7 @@ async def readyz(cache: CacheDep, response: Response) -> dict[str, Any]:
     return {"status": status, "database": database, "semantic": semantic, "embedders": states}
 
 
-@router.get("/metrics")
+@router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request, cache: CacheDep) -> Response:
     """Prometheus text. A tenant's key sees its own series; the metrics token, or loopback without keys, sees all."""
     found: Metrics = request.app.state.metrics

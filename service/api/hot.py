@@ -39,8 +39,8 @@ class LookupBody(msgspec.Struct, forbid_unknown_fields=True):
 
     line: str
     request: Raw | UnsetType = UNSET
-    prompt: str | UnsetType = UNSET
-    scope: str = ""
+    prompt: str | None = None
+    scope: str | None = None
     wait_ms: Annotated[int, Meta(ge=0, le=30_000)] = 0
     tiers: list[Literal["exact", "semantic"]] | None = None
 
@@ -49,11 +49,11 @@ class StoreBody(msgspec.Struct, forbid_unknown_fields=True):
     """`POST /v1/store`: an answer, for a lookup that missed or for a request."""
 
     response: Raw
-    lookup_id: str | UnsetType = UNSET
-    line: str | UnsetType = UNSET
+    lookup_id: str | None = None
+    line: str | None = None
     request: Raw | UnsetType = UNSET
-    prompt: str | UnsetType = UNSET
-    scope: str | UnsetType = UNSET
+    prompt: str | None = None
+    scope: str | None = None
     ttl_s: float | None = None
     tags: list[str] = []
 
@@ -78,7 +78,7 @@ def parse_lookup(body: bytes, cache_control: str | None = None) -> Ask:
     return Ask(
         line=data.line,
         request=request,
-        scope=check_scope(data.scope),
+        scope=check_scope(data.scope or ""),
         tiers=tiers,
         wait_ms=data.wait_ms,
         max_age_s=control.max_age_s,
@@ -90,19 +90,19 @@ def parse_lookup(body: bytes, cache_control: str | None = None) -> Ask:
 def parse_store(body: bytes) -> Put:
     """A store from its JSON text. Raises SurehitError."""
     data = _parse(_decode_store, body)
-    if data.lookup_id is not UNSET:
+    if data.lookup_id is not None:
         for name in ("line", "request", "prompt", "scope"):
-            if getattr(data, name) is not UNSET:
+            if getattr(data, name) not in (None, UNSET):
                 raise InvalidRequest.field(
                     name, "must be absent when lookup_id is given: the lookup has it"
                 )
         return Put(bytes(data.response), data.lookup_id, ttl_s=data.ttl_s, tags=tuple(data.tags))
-    if data.line is UNSET:
+    if data.line is None:
         raise InvalidRequest.field("line", "is required (or a lookup_id)")
     return Put(
         bytes(data.response),
         line=lines.check_line(data.line),
-        scope=check_scope("" if data.scope is UNSET else data.scope),
+        scope=check_scope(data.scope or ""),
         request=_request(data.request, data.prompt),
         ttl_s=data.ttl_s,
         tags=tuple(data.tags),
@@ -120,10 +120,10 @@ def _parse(decode: Callable[[bytes], Any], body: bytes) -> Any:
         raise MalformedBody("body: nested too deeply") from error
 
 
-def _request(request: Raw | UnsetType, prompt: str | UnsetType) -> Any:
-    if (request is UNSET) == (prompt is UNSET):
+def _request(request: Raw | UnsetType, prompt: str | None) -> Any:
+    if (request is UNSET) == (prompt is None):
         raise InvalidRequest.field("request", "give either request or prompt")
-    if not isinstance(prompt, UnsetType):
+    if prompt is not None:
         return {"messages": [{"role": "user", "content": prompt}]}
     return key.parse(memoryview(request))  # type: ignore[arg-type]
 

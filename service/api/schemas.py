@@ -36,7 +36,7 @@ class LookupRequest(_Ours):
     line: Name
     request: Any = Field(default=None, description="The LLM request: any JSON value.")
     prompt: str | None = Field(default=None, description="Short for one user message.")
-    scope: Annotated[str, Field(max_length=512)] = ""
+    scope: Annotated[str, Field(max_length=512)] | None = None
     wait_ms: Annotated[int, Field(ge=0, le=30_000)] = 0
     tiers: list[Literal["exact", "semantic"]] | None = None
 
@@ -102,7 +102,7 @@ class FeedbackRequest(_Ours):
     verdict: Literal["reusable", "not_reusable", "unsure"]
     reason: Annotated[Text, Field(max_length=64)] | None = None
     note: Annotated[Text, Field(max_length=4000)] | None = None
-    evict: bool = False
+    evict: Annotated[bool, Field(strict=True)] = False
 
 
 class FeedbackReply(BaseModel):
@@ -122,9 +122,11 @@ class InvalidateRequest(_Ours):
     line: Text | None = None
     model: Text | None = None
     stored_before: (
-        Annotated[float, Field(ge=0, le=1e11, description="Seconds since 1970 UTC.")] | str | None
+        Annotated[float, Field(strict=True, ge=0, le=1e11, description="Seconds since 1970 UTC.")]
+        | str
+        | None
     ) = Field(default=None, description="Seconds since 1970 UTC, or ISO 8601 with a zone.")
-    dry_run: bool = False
+    dry_run: Annotated[bool, Field(strict=True)] = False
 
 
 class InvalidateReply(BaseModel):

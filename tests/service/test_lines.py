@@ -20,7 +20,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"threshold": float("nan")}, "threshold", ""),
     ({"language": "de"}, "language", "de"),
     ({"target_false_hit_rate": 0}, "target_false_hit_rate", "0.0"),
-    ({"confidence": 1}, "confidence", "1.0"),
+    ({"confidence": 1}, "confidence", "0.9999"),
     ({"ttl_s": 0}, "ttl_s", "0.0"),
     ({"ttl_s": -1}, "ttl_s", "0.0"),
     ({"ttl_s": float("inf")}, "ttl_s", ""),

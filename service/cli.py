@@ -77,7 +77,7 @@ def show_version() -> None:
 def migrate(
     check: Annotated[bool, typer.Option(help="Only say whether the schema is current.")] = False,
 ) -> None:
-    """Bring the database to the newest schema."""
+    """Bring the database to the newest schema, and with SUREHIT_SEARCH=pgvector make its vectors searchable."""
     from service.storage import migrate as migrations
 
     settings = Settings()
@@ -88,6 +88,10 @@ def migrate(
         typer.echo(f"database {current or 'empty'}, code {head}")
         raise SystemExit(0 if current == head else 1)
     migrations.upgrade(settings.database)
+    if settings.search == "pgvector" and not settings.is_embedded:
+        from service.storage import pgvector
+
+        pgvector.prepare(settings.database, tell=typer.echo)
     typer.echo(f"schema {head}")
 
 

@@ -12,16 +12,17 @@ compared one by one, which is exact.
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import psycopg
 import structlog
 from psycopg import errors as pg_errors
 
 from service.errors import Unavailable
 from service.storage.postgresql import connection_settings, conninfo
-from service.storage.vectors import as_text
 
 LARGE = 2_000
 """Entries from which a partition gets a graph: comparing with all of them takes longer than a graph from there on."""
@@ -34,7 +35,7 @@ EF_CONSTRUCTION = 100
 EF_SEARCH = 100
 
 _LOCK_ID = 7_305_411_928_002
-_BATCH = 1_000
+_BATCH = 5_000
 _FILLED = "complete"
 
 log = structlog.get_logger("surehit.pgvector")
@@ -87,18 +88,17 @@ CREATE CONSTRAINT TRIGGER surehit_keep_vector
 AFTER INSERT OR UPDATE OF vector, partition, expires_ms, change_seq ON entries
 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION surehit_keep_vector()"""
 
-_MISSING = """
-SELECT e.id, e.change_seq, e.vector FROM entries e
-WHERE e.id > %(after)s AND e.vector IS NOT NULL AND e.partition IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM entry_vectors v WHERE v.entry_id = e.id)
-ORDER BY e.id LIMIT %(batch)s"""
+_READ = """
+SELECT id, change_seq, vector FROM entries
+WHERE id > %(after)s AND vector IS NOT NULL AND partition IS NOT NULL ORDER BY id LIMIT %(batch)s"""
+
+_COPIED = "CREATE TEMPORARY TABLE copied (id bigint, seq bigint, embedding halfvec) ON COMMIT DROP"
 
 # Of what has not changed since it was read: what has, was put there by the trigger.
 _FILL = """
 INSERT INTO entry_vectors (entry_id, tenant_id, partition, expires_ms, change_seq, embedding)
-SELECT e.id, e.tenant_id, e.partition, e.expires_ms, e.change_seq, read.embedding::halfvec
-FROM unnest(%(ids)s::bigint[], %(seqs)s::bigint[], %(texts)s::text[]) AS read (id, seq, embedding)
-JOIN entries e ON e.id = read.id AND e.change_seq = read.seq
+SELECT e.id, e.tenant_id, e.partition, e.expires_ms, e.change_seq, c.embedding
+FROM copied c JOIN entries e ON e.id = c.id AND e.change_seq = c.seq
 ON CONFLICT DO NOTHING"""
 
 _LARGE = """
@@ -202,21 +202,32 @@ def _comment(connection: psycopg.Connection[Any]) -> str | None:
 def _fill(connection: psycopg.Connection[Any], tell: Callable[[str], None]) -> None:
     after, done = -1, 0
     while True:
-        rows = connection.execute(_MISSING, {"after": after, "batch": _BATCH}).fetchall()
+        rows = connection.execute(_READ, {"after": after, "batch": _BATCH}).fetchall()
         if not rows:
             return
-        params = {
-            "ids": [row[0] for row in rows],
-            "seqs": [row[1] for row in rows],
-            "texts": [as_text(row[2]) for row in rows],
-        }
         try:
-            connection.execute(_FILL, params)
+            with connection.transaction():
+                _copy(connection, rows)
         except pg_errors.ForeignKeyViolation:
             continue  # one was deleted under our hands: read the rest again
         after, done = rows[-1][0], done + len(rows)
-        if done % (50 * _BATCH) == 0:
+        if done % (10 * _BATCH) == 0:
             tell(f"{done} vectors copied")
+
+
+def _copy(connection: psycopg.Connection[Any], rows: list[Any]) -> None:
+    connection.execute(_COPIED)
+    with connection.cursor().copy("COPY copied FROM STDIN (FORMAT BINARY)") as copy:
+        copy.set_types(["int8", "int8", "bytea"])
+        for entry_id, seq, vector in rows:
+            copy.write_row((entry_id, seq, _as_binary(vector)))
+    connection.execute(_FILL)
+
+
+def _as_binary(vector: bytes) -> bytes:
+    """A float32 vector as pgvector sends a halfvec: dimensions, two unused bytes, halves; all big endian."""
+    halves = np.frombuffer(vector, dtype="<f4").astype(">f2")
+    return struct.pack(">HH", len(halves), 0) + halves.tobytes()
 
 
 def _index(

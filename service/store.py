@@ -70,6 +70,7 @@ async def store(cache: Cache, caller: Caller, put: Put) -> Stored:
     if not put.is_checked:
         storing.check(
             answer,
+            orjson.loads(fill.payload.body),
             allow_truncated=config.store_truncated,
             allow_filtered=config.store_filtered,
             allow_tool_calls=config.reuse_tool_calls,
@@ -217,7 +218,11 @@ def _expires(policy: Policy, payload: FillPayload, ttl_s: float | None, now: int
     """When the entry ends: its own life time, else the line's, within the line's longest."""
     config = policy.config
     life = ttl_s if ttl_s is not None else config.ttl_s
-    if payload.ineligible == "volatile" and ttl_s is None and config.volatile_ttl_s is not None:
+    passes = payload.ineligible in (
+        "volatile",
+        "personal",
+    )  # a balance passes with time as the weather does
+    if passes and ttl_s is None and config.volatile_ttl_s is not None:
         life = config.volatile_ttl_s if life is None else min(life, config.volatile_ttl_s)
     if config.limits.max_ttl_s is not None:
         life = config.limits.max_ttl_s if life is None else min(life, config.limits.max_ttl_s)

@@ -199,6 +199,7 @@ _SELF = _any(
     \b(?:my|our|present|current|exact) (?:\w+ )?(?:location|whereabouts|coordinates|position)\b|\bwhere (?:am i|i am|are we|we are|i'm)\b
     """
 )
+_FEES = re.compile(r"\b(?:fees?|charges?|accepted|supported|works?)\b")
 _RENAMES = re.compile(
     r"\b(?:change|update|edit|correct|married|misspelled|verif\w+|prov(?:e|ing))\b"
 )
@@ -229,7 +230,7 @@ _PERSONAL_STEMS = frozenset(
     "cale agen inbo payc pay payd pto vaca days gas fuel tank alar e emai mail cont appo meet poli acct sche upco even loca rewa "
     "poin card expi tran purc spen bill rent mort util heal insu hous leav holi stat apr inte acco savi wall bank cell phon keys "
     "devi luck lugg bag bags suit pack orde tick case clai invo book trac car vehi truc engi jeep hond ford toyo bmw suv numb addr birt mess "
-    "air next last unle octa dies".split()
+    "air next last unle octa dies miss call voic".split()
 )
 
 
@@ -254,9 +255,9 @@ def personal(at: Reading) -> str | None:
             return found.group()
     is_rule = _MAY_I.search(at.text) is not None
     if is_question and not is_rule:
-        found = _about_own(at, is_value=is_value, generic=generic)
-        if found:
-            return found
+        own = _about_own(at, is_value=is_value, generic=generic)
+        if own:
+            return own
     if not is_rule:
         return _somebodys_item(at, is_question=is_question, generic=generic)
     return None
@@ -264,7 +265,7 @@ def personal(at: Reading) -> str | None:
 
 def _about_own(at: Reading, *, is_value: bool, generic: bool) -> str | None:
     whether = _WHETHER_MY.search(at.core) if at.asked else None
-    if whether:
+    if whether and not _FEES.search(at.text):
         return whether.group()
     if generic:
         return None
@@ -310,21 +311,22 @@ _HOME = _compile(
     r"\b(?:my|our) (?:\w+ ){0,4}?<device>\b|\b(?:to-?do|shopping|grocery) list\b|\b(?:calendar|playlist)\b"
 )
 _ERRAND = re.compile(
-    r"(?:book|reserve|order (?!by)|get (?:me|us)|deploy|redeploy|restart|reboot|merge the|approve|assign|find|need|want|play)\b"
+    r"(?:book|reserve|order (?!by)|get (?:me|us)|deploy|redeploy|revoke|grant|scale|rotate|share|restart|reboot|merge the|approve|assign|find|need|want|play)\b"
 )
 _CERTAIN = re.compile(
-    r"[$£€]\s?\d|\b(?:freeze|call|calendar|list|alarm|flight|hotel|table|reservation)\b"
+    r"[$£€]\s?\d|\b(?:freeze|call|calendar|list|alarm|flight|hotel|table|reservation|savings|checking|from .{1,40} to)\b"
 )
 """Words that make a wish about an account an order all the same."""
 _NO_CODE = _any(
     r"""
-    (?:please )?(?:book|reserve|get|make|arrange|need|find|schedule|set|want|reverse)(?: me| us)?(?: an?| the| some| another| my)? (?:\w+ ){0,3}?(?:table|spot|seats?|room|suite|hotel|car|flights?|reservations?|uber|taxi|cab|lyft|ride|appointment|rental|bookings?)\b(?!.{0,20}\b(?:row|column|sql|query)\b).*(?:\b(?:for|at|in|on|to|from|near|under|with|by|please)\b|$)
+    (?:please )?(?:book|reserve|get|make|arrange|need|find|schedule|set|want|reverse)(?: me| us)?(?: an?| the| some| another| my)? (?:\w+ ){0,3}?(?:table|spot|seats?|room|suite|hotel|car|flights?|reservations?|uber|taxi|cab|lyft|ride|appointment|rental|bookings?|tickets?)\b(?!.{0,20}\b(?:row|column|sql|query)\b).*(?:\b(?:for|at|in|on|to|from|near|under|with|by|please)\b|$)
     (?:reserve|book|order|rent|tweet|retweet|mute|unmute|snooze|dim|brighten|pause|resume|unpause|skip|replay|vacuum|reschedule|wake|remind|hush)\b(?! by\b| of\b)
     (?:play|loop|shuffle|repeat)\b(?! (?:a role|the role|an important))
     (?:call|phone|ring|dial)(?: up)? (?!a\b|an\b|it\b|of\b|for\b|for\b|stored|function|method|python|java\w*|c\b|c\+|r\b|to\b|stack|center|from|by|web|rest|api|another|multiple|the (?:function|method|same|super|parent))\w+
     (?:text|message) (?!to\b|mining|files?\b|fields?\b|box|editor|from\b|in\b|class\w*|data|messages?\b|queue|between|with|wrap|align|search|broker)\w+
     (?:send|give|shoot|drop|write|compose|forward|read and reply|reply|email)\b.{0,30}\b(?:an? )?(?:text|e-?mails?|messages?|call|note|reply|ring)\b(?!.{0,30}\b(?:using|via|in|from) (?:sql|python|java|php|c#)\b)
     (?:turn|switch|shut|power|crank|bring|tone|cut|kill)\b.{0,40}\b(?:on|off|up|down|out|lights?|power)\b
+    share .{1,40} with \w+|(?:hang up|log out|sign out)\b
     (?:slow down|speed up|louder|quieter|softer|brighter|darker|more light|volume|lights?|be (?:quiet|silent)|shut up|abort|undo|never ?mind|forget it|go (?:back|silent|forward|past|on|to sleep)|go (?:in)?to (?:the )?(?:next|upcoming|whisper|channel|\w+ mode)|enter \w+ mode|refrain|move on\w*|fast forward|off the)\b
     (?:stop|cancel|exit|quit|end|abort|halt|next|skip|pause|leave)\b(?: (?:it|that|this|now|please|talking|everything|all|action|request|what|the|my|your|speaking|whispering|playing|making|doing|current|whisper|after)\b.*|\W*)$
     (?:speak|talk|respond|answer|reply|converse|communicate)\b.{0,30}\b(?:in|to me|with|slow\w*|fast\w*|quick\w*|loud\w*|\w+er)\b|(?:speak|talk|whisper)\b(?! to you (?:later|soon|tomorrow)| about| with you)
@@ -344,7 +346,7 @@ _AT_ASSISTANT = _any(
     \byour (?:\w+ )?(?:name|voice|accent|language|speech|speed|volume|responses?|settings?|talking|rate of speech|tone)\b.{0,30}\b(?:to|in|be|is|into|slower|faster|different|made|down|up|it|from|please)\b|\b(?:change|rename|alter|make|switch|update|set|modify|adjust|speed up|slow down|use|turn)\b.{0,20}\b(?:your|you|the ai'?s?|device)\b.{0,12}\b(?:name|voice|accent|language|speech|speed|volume|settings?|rate|talking|talk|to \w+\W*$)
     \b(?:call|calling|name|naming|refer to|referring to|address|rename|nickname) (?:you|me|yourself)\b|^(?:my|your) (?:new )?name (?:will|should|shall)\b|^(?:my|your) (?:new )?name is\b(?=.{0,25}$)|\bwill be your name\b|^(?:i'm|i am) (?:called|named|leaving|home|going to (?:bed|sleep|call))\b|\bgo by\b|\bto be called\b
     \b(?:speak|talk|respond|answer|language|responses?|speaking|talking)\b.{0,25}\b(?:english|spanish|french|german|chinese|japanese|italian|russian|korean|arabic|slower|faster|slowly|quickly|quieter|louder|quicker)\b
-    \b(?:rat(?:e|ed|es|ing)|giv(?:e|ing)|gave|award|deserves?|gets|should (?:get|have|be given))\b(?! me a random).{0,90}(?<!and )(?<!between )(?<!to )\b(?:zero|one|two|three|four|five|six|\d)\b ?(?:stars?\b|points?\b|out of|of 6|/ ?\d|rating\b|\.?$|and a best)|\b(?:stars|points|out of 6|of 6)\W*$|\b(?:stars?|points?) (?:to|for|out of)\b
+    \b(?:rat(?:e|ed|es|ing)|giv(?:e|ing)|gave|award|deserves?|gets|should (?:get|have|be given))\b(?! me a random).{0,90}(?<!and )(?<!between )(?<!to )\b(?:zero|one|two|three|four|five|six|\d)\b ?(?:stars?\b|points?\b|out of|of 6|/ ?\d|rating\b|\.?$|and a best)|\b(?:\d|zero|one|two|three|four|five|six) (?:stars|points|out of 6|of 6)\W*$|\b(?:stars?|points?) (?:to|for|out of)\b
     \b(?:be|been|get|need|want|have|like) (?:\w+ )?(?:added|put|removed|deleted|cleared|changed|set|moved|raised|placed|included|turned|posted)\b.{0,40}\b(?:list|playlist|calendar|schedule|lights?|alarm|songs?|language|reminder)\b|\b(?:list|playlist|calendar|schedule|lights?|language|event|alarm|room|playlist.*)\b.{0,20}\b(?:be|needs?|should) (?:\w+ )?(?:added|put|removed|deleted|clear\w*|changed|set|moved|raised|another|include|an)\b|\bbe (?:called|reminded|texted)\b|^(?:for|in|on|to) (?:my|the) .{1,50}\b(?:add|put|include)\b|^(?:table|restaurant|seats?|reservations?|seating) (?:for|in|at)\b|\bwants? (?:to )?(?:go )?(?:eat|dine|to go to a)\b|\b(?:female|male|british|different|new) (?:\w+ )?(?:voice|accent)\b|^(?:terminate|scrap|destroy|kill|stop|abort)(?: the)?(?: current)?(?: process| task| action)?\W*$
     \b(?:rent(?:ing)?|book(?:ed|ing)?|reserv(?:e|ed|ing)|hir(?:e|ing))\b.{0,30}\b(?:car|jeep|suv|hotel|room|table|flight|rental|tickets?|taxi|uber|suite|reservation|people)s?\b(?! (?:without|after|by)\b)|\b(?:hotel|room|table|rental|flight|jeep)s?\b.{0,60}\b(?:from|for|on|between|at) (?:the )?(?:\d|january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|two|three|four|five)\b
     \b(?:sync\w*|pair|unpair|disconnect|connection)\b.{0,25}\b(?:my|the|this) (?:phone|device|mobile)\b|\bwhisper (?:mode|voice|sound)\b|\b(?:must|will|going to|have to|important that i|should) (?:be )?call(?:ing)? (?!it|a\b|the (?:function|method))\w+\W*$|\bon the phone\W*$|, (?:get|book|reserve|rent|find) (?:me|us)\b
@@ -359,7 +361,7 @@ _AT_ASSISTANT = _any(
     """
 )
 _HANDLED = _compile(
-    r"<handling>(?: (?:up|down|in|out|off|on|back|away|over))? (?:(?:the|my|our|this|that|these|those|it|him|her|them|me|us|yes|no|all|home|\d+)\b(?! (?:difference|definition|meaning|sum|number|list of|answer|recipe|best|most|name|nutrition\w*|info\w*))|an? (?:\w+ )?(?:picture|photo|selfie|chat|call|stop|note|screenshot|video|message|ticket|bath|seat|walk)\b|(?:[a-z]+) (?:admin|access|rights|to my))"
+    r"<handling>(?: (?:up|down|in|out|off|on|back|away|over))? (?:(?:the|my|our|this|that|these|those|it|him|her|them|yes|no|all|home|\d+)\b(?! (?:difference|definition|meaning|sum|number|list of|answer|recipe|best|most|name|nutrition\w*|info\w*))|an? (?:\w+ )?(?:picture|photo|selfie|chat|call|stop|note|screenshot|video|message|ticket|bath|seat|walk)\b|(?:me|us) (?:to|in|up|home|on|out|off|from|at)\b(?! (?:on|speed|the steps))|(?:[a-z]+) (?:admin|access|rights|to my))"
 )
 _NOUN_PHRASE = re.compile(
     r"\w+ (?:of|buttons?|keys?|store|errors?|recommendations?|reviews?|alignment|value|number|history|date|does|is|are|was|keeps|not|theory|difference|culture|by)\b"
@@ -430,7 +432,7 @@ def acting(at: Reading) -> str | None:
 def _deed(at: Reading) -> "re.Match[str] | None":
     deed = _DEED.match(at.core)
     if deed:
-        rest = at.core[deed.end() :]
+        rest = at.core[deed.end() :].lstrip()
         if _ON_DEVICE.match(rest) or _AT_TIME.search(rest):
             return deed
     if at.wished and (not at.asked or at.core.startswith(("find", "get", "need", "want"))):
@@ -458,7 +460,7 @@ _TOPICS = _any(
     \b(?:the )?(?:stock )?markets? (?:doing|up|down|open|close[ds]?|today)\b|\bjam(?:med|s)?\b(?! (?:recipe|session|making)s?\b)(?<=jammed)
     \btraffic\b(?! (?:light|sign|law|control|source|ticket|signal)s\b)|\b(?:road (?:conditions?|closures?|clear)|roadworks?|congest\w+ on)\b|\bfastest (?:route|way) to\b|\bhow long (?:to get|will it take to get|is my commute)\b.{0,20}\b(?:work|home|town)\b
     \b(?:how (?:busy|crowded|packed|full|slammed)|busy|busiest|crowded|crowds?|packed|wait times?|(?:the|a|long|any) (?:wait|line)|be seated|get seated|get a (?:seat|table)|stand in line|wait(?:ing)? (?:at|in line|for a table)|full (?:at|after|around))\b(?=.{0,70}(?:\b(?:at|on|near|in|restaurant|right|now|store|\d+|tonight|place|'s|for|is|have|be|without|around|to)\b|$))(?<!the line)(?! (?:of code|number|break|integral)\b)
-    \bwhat(?:'s|s| is| was| will be| would be)? (?:the |today's |current )?(?:exact |current |local |right )?(?:times?|day|date|month|year)\b(?! (?:complexity|zone|limit|frame|period|format|type|function|column|field|\w+ in sql|range|taken|did|was|were|of (?:birth|death))\b).{0,25}$|\bwhat (?:time|day|date|year|month) (?:is|it|today|are we|we)\b(?! (?:the (?:war|battle|revolution)|\w+ (?:born|founded|built|invented))\b)|\b(?:the|current|correct|local|exact|today's|tomorrow's) (?:time|date|day)\b.{0,5}(?:please|now|in .{1,25}|is it|of today|today|right now)?\W*$|\b(?:time|date) (?:now|right now|today|is it)\b|\btime (?:it is |is it )?in [a-z .,]{2,25}$
+    \bwhat (?:time|day|date)\W*$|\bwhat(?:'s|s| is| will be) (?:the |today's |current )?(?:exact |current |local |right )?(?:times?|day|date|month|year)\b(?! (?:complexity|zone|limit|frame|period|format|type|function|column|field|\w+ in sql|range|taken|did|was|were|of (?:birth|death))\b).{0,25}$|\bwhat (?:time|day|date|year|month) (?:is|it|today|are we|we)\b(?! (?:the (?:war|battle|revolution)|\w+ (?:born|founded|built|invented))\b)|\b(?:the|current|correct|local|exact|today's|tomorrow's) (?:time|date|day)\b.{0,5}(?:please|now|in .{1,25}|is it|of today|today|right now)?\W*$|\b(?:time|date) (?:now|right now|today|is it)\b|\btime (?:it is |is it )?in [a-z .,]{2,25}$
     \b(?:how (?:many|much) (?:more )?(?:days?|weeks?|months?|hours?|minutes|time|long)|in how many \w+|to what extent)\b.{0,30}\b(?:until|till|til|left until|away|midnight)\b|\b(?:is it|is it already|are we) (?:\w+ )?(?:o'? ?clock|noon|midnight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|ten|eleven|morning)\b|\bday of the week\b|\bo'? ?clock yet\b|\bthe time (?:it is|is what)\b|^(?:the |clock |current )?time\W*$|\bwhen is (?:easter|halloween|christmas|thanksgiving|ramadan|new year\w*|labor day|mother's day|father's day|memorial day|diwali|eid|hanukkah)\b|\b(?:day|monday|friday)s? off\b(?!.{0,20}\brequest)|\b(?:holidays?|three day weekend|stay home from work|away from work)\b(?=.{0,30}\b(?:next|coming|upcoming|have|off|when|month|year|is|do we)\b)|\b(?:which|what|any|next|have|has) (?:\w+ )?holidays?\b|\bhow (?:long|soon|far|many \w+) (?:is it |till |until |before |ago|away)\b(?=.{0,40}\b(?:until|till|til|ago|christmas|holiday|away)\b)|\b(?:next|upcoming|nearest|closest|following|coming) (?:\w+ ){0,2}(?:holiday|vacation|day off|eclipse|full moon|election|game|match|episode|concert|event|show|festival|train|bus|flight|tram|subway|metro|departure|connection|s-?bahn|u\d)s?\b|\bholidays? (?:is |are )?(?:coming up|next|upcoming|this)\b|\bwhat day (?:is|does|will|are)\b.{0,40}\b(?:fall|on|this|next|holiday|\d+(?:st|nd|rd|th)?)\b
     \b(?:movie|film|show|screening|cinema|theat(?:er|re)|animated|picture)s? ?(?:times?|schedules?|playing|showing|listings?|nearest|nearby|in (?:the )?(?:area|neighbou?rhood|vicinity)|at|around|near|close|closest|start\w*)\b|\bshow ?times?\b|\b(?:playing|showing|shown|screening|starting|start|begin\w*|see|watch)\b.{0,50}\b(?:movie (?:theat\w+|house|chain)|cinemas?|theat(?:er|re)s?|multiplex|in \d+|at \d+|hours?|minutes|nearest|closest|nearby|o'?clock|\d+ ?[ap]\.?m)\b|\b(?:movies|films)\b.{0,40}\b(?:playing|showing|in the|nearest|closest|close|near|around|at|nearby|neighbou?rhood|start\w*|on)\b|\b(?:find|what|when|where|which|is|show|get|give|list|schedule)\b.{0,60}\b(?:cinemas?|movie (?:theat\w+|house|schedule|chain|times)|theat(?:er|re)s)\b|\b(?:what time|when) (?:is|will|does|are)\b.{0,60}\b(?:playing|showing|on|air\w*|start\w*|shown?|screen\w*)\b(?! to\b)
     (?<!final )\b(?:scores?|standings?) (?:of|for|in) (?:the |last )?(?:\w+ ){0,2}(?:game|match|league)\b|\bwho(?:'s| is) (?:winning|leading|ahead)\b|\bwho won (?:the game|last night)\b|\b(?:live|real[- ]?time) (?:scores?|prices?|results?|status|traffic|data|quotes?)\b
@@ -490,7 +492,7 @@ _OWN_STORY = re.compile(
     r"\b(?:i|we|i've|i'm|my|someone|it)\b(?: \S+){0,6}? (?:\w+ed|was|were|had|got|made|went|took|sent|did|bought|paid|lost|found|tried|have|has|been|saw|put|broke|left|forgot|gave|isn't|doesn't|hasn't|haven't|didn't|can't|cannot|am|is|not|need|want|see|keeps?|think|just)\b"
 )
 _MISHAP = re.compile(
-    r"\b(?:why|what (?:should|can|do|happens?|happened)|declin\w+|stolen|lost|charged?|fees?|fail\w*|wrong|still|hasn't|haven't|didn't|doesn't|isn't|not|never|pending|missing|problem|issue|help|error|refund\w*|transfer\w*|top\w*|withdr\w+|deposit\w*|cheque|account|payment|card|cash|atm|twice|rate)\b"
+    r"\b(?:why|what (?:should|can|do|happens?|happened)|disappear\w*|vanish\w*|gone|waiting|declin\w+|stolen|lost|charged?|fees?|fail\w*|wrong|still|hasn't|haven't|didn't|doesn't|isn't|not|never|pending|missing|problem|issue|help|error|refund\w*|transfer\w*|top\w*|withdr\w+|deposit\w*|cheque|account|payment|card|cash|atm|twice|rate)\b"
 )
 
 

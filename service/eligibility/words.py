@@ -68,7 +68,7 @@ DEEDS = (
     r"freeze|unfreeze|block|unblock|lock|unlock|vacuum|brew|sync|unsync|connect|disconnect|pair|unpair|link|rate|erase|start|begin|stop|end|"
     r"speak|talk|whisper|sing|quit|exit|leave|disable|enable|activate|deactivate|open|close|put|set|add|include|create|make|new|delete|remove|clear|"
     r"get|change|update|rename|move|invite|save|log|record|mark|adjust|increase|decrease|reduce|bump|crank|amp|jack|boost|max|post|publish|complain|upload|share|submit|apply|request|"
-    r"withdraw|deposit|refund|place|arrange|plan|fetch|keep|use|write|compose|drop|cross|take|hold|check off|rent|hire|run|fix|launch|continue|listen|hear|tune|join|repeat|reset|rewind|archive|approve|reject|deploy|restart|reboot|merge|assign|unsubscribe|upgrade|downgrade)"
+    r"withdraw|deposit|refund|place|arrange|plan|fetch|keep|use|drop|cross|take|hold|check off|rent|hire|run|fix|launch|continue|listen|hear|tune|join|repeat|reset|rewind|archive|approve|reject|deploy|restart|reboot|merge|assign|unsubscribe|upgrade|downgrade)"
 )
 """Verbs of a request to do something."""
 TIME = (
@@ -86,8 +86,8 @@ ACCOUNT = (
 """What a company's help pages tell how to change."""
 
 HANDLING = (
-    r"(?:take|scan|start|navigate|drive|open|close|arm|disarm|raise|run|feed|hang|decline|accept|answer|like|follow|unfollow|grant|revoke|roll back|scale|forward|rsvp|sign|"
-    r"add|top up|split|tip|get|put|connect|walk|water|charge|park|ship|deliver|fetch|pick up|drop off|bring|hand|print|install|uninstall|restore|back up|eject|pin|unpin|star|bookmark|"
+    r"(?:take|scan|start|navigate|drive|open|close|arm|disarm|raise|run|feed|hang|decline|answer|like|follow|unfollow|grant|revoke|roll back|scale|forward|rsvp|sign|"
+    r"add|top up|split|tip|get|put|connect|walk|water|park|ship|deliver|fetch|pick up|drop off|bring|hand|print|install|uninstall|restore|back up|eject|pin|unpin|star|bookmark|"
     r"flag|mark|vote|join|leave|check|hold|renew|redeem|return|unlock|hide|show off|heat|cool|fill|empty|mow|fold|wash|iron|pack|load|unload|clean|collect|confirm|reject|approve|rename|"
     r"share|copy|move|transcribe|record|film|zoom|crop|rotate|plug|unplug|dock|find|launch|quit|shut|lift|dim|swap|replace|ban|kick|invite|promote|demote|suspend|terminate|ping|page|escalate)"
 )

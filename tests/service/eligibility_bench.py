@@ -38,7 +38,7 @@ def main() -> None:
         return
     for key, counts in sorted(measure(data).items()):
         half, label, language, source = key
-        print(
+        _say(
             f"{half:6} {label:12} {language:3} {source:18} {counts.total():6} {held_back(counts):7.1%}",
             dict(counts.most_common()),
         )
@@ -46,7 +46,11 @@ def main() -> None:
     start = time.process_time()
     for text in texts:
         classify(text)
-    print(f"{(time.process_time() - start) / len(texts) * 1e6:.0f} µs per text")
+    _say(f"{(time.process_time() - start) / len(texts) * 1e6:.0f} µs per text")
+
+
+def _say(*words: object) -> None:
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
 
 
 def _print_misses(chosen: list[Labelled], source: str = "", language: str = "") -> None:
@@ -59,9 +63,9 @@ def _print_misses(chosen: list[Labelled], source: str = "", language: str = "") 
         total[row.source] += 1
         if (found is None) == (row.label in HELD):
             by_intent[row.source] += 1
-            print(f"{row.source} | {row.text[:160]} | {found or ''}")
+            _say(f"{row.source} | {row.text[:160]} | {found or ''}")
     for intent, n in by_intent.most_common():
-        print(f"# {intent}: {n} of {total[intent]}")
+        _say(f"# {intent}: {n} of {total[intent]}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Which intents of the shared data sets may be answered by meaning, and why: the truth that the rules are measured on.
+"""Which intents of the shared data sets may be answered by meaning, and why: the truth for the rules.
 
-The label follows from what an answer would contain, not from how the request is worded: a value of the asker's own
-(`personal`), a value that passes with time (`volatile`), a deed (`acting`), a fresh invention (`creative`), or text that
-holds for every asker (`general`). Intents whose texts fall on both sides are left out (`MIXED`, with the reason).
+The label follows from what an answer would contain, not from how the request is worded: a value of
+the asker's own (`personal`), a value that passes with time (`volatile`), a deed (`acting`), a fresh
+invention (`creative`), or text that holds for every asker (`general`). Intents whose texts fall on
+both sides are left out (`MIXED`, with the reason).
 """
 
 import gzip
@@ -28,7 +29,8 @@ LABELS: dict[str, dict[str, dict[str, str]]] = {
             "a value of the moment": "date time traffic how_busy next_holiday",
         },
         "acting": {
-            "it changes something on a device or at the assistant": "alarm change_accent change_ai_name change_language "
+            "it changes something on a device or at the assistant": "alarm change_accent "
+            "change_ai_name change_language "
             "change_speed change_user_name change_volume make_call next_song play_music smart_home sync_device text "
             "update_playlist whisper_mode cancel share_location",
             "it books, buys, moves or blocks": "book_flight book_hotel cancel_reservation car_rental freeze_account "
@@ -39,7 +41,8 @@ LABELS: dict[str, dict[str, dict[str, str]]] = {
         "general": {
             "one set phrase answers it": "are_you_a_bot goodbye greeting how_old_are_you maybe meaning_of_life no yes "
             "thank_you what_are_your_hobbies who_do_you_work_for who_made_you",
-            "one instruction for all": "card_declined damaged_card direct_deposit improve_credit_score insurance_change "
+            "one instruction for all": "card_declined damaged_card direct_deposit "
+            "improve_credit_score insurance_change "
             "oil_change_how order_checks redeem_rewards replacement_card_duration rollover_401k w2 report_fraud",
             "a fact": "calculator calories cook_time definition distance ingredient_substitution international_fees "
             "international_visa measurement_conversion nutrition_info plug_type recipe restaurant_reviews spelling "
@@ -60,7 +63,8 @@ LABELS: dict[str, dict[str, dict[str, str]]] = {
     },
     "massive": {
         "personal": {
-            "the asker's own items": "alarm_query calendar_query email_query email_querycontact lists_query music_query",
+            "the asker's own items": "alarm_query calendar_query email_query "
+            "email_querycontact lists_query music_query",
         },
         "volatile": {
             "a value of the moment": "datetime_query news_query qa_stock qa_currency transport_traffic weather_query "
@@ -151,7 +155,8 @@ FILES = {
 }
 
 INSTRUCTION = re.compile(
-    r"\b(how (do|can|would|should|could|to|does)|where (can|do|would|should|could) (i|we|one|you)|(best|right) way|steps?"
+    r"\b(how (do|can|would|should|could|to|does)|where (can|do|would|should|could) "
+    "(i|we|one|you)|(best|right) way|steps?"
     r"|instructions)\b|怎么(?!样|说|还|会)|如何(?!$|[?？])|怎样才",
     re.I,
 )
@@ -189,8 +194,8 @@ def intent_labels() -> dict[tuple[str, str], str]:
 
 def rows(path: Path) -> Iterator[dict[str, object]]:
     """The rows of a JSON-lines file, gzipped or not."""
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    with opened as lines:
+    read = gzip.open if path.suffix == ".gz" else open
+    with read(path, "rt") as lines:
         for line in lines:
             yield json.loads(line)
 
@@ -220,7 +225,9 @@ def _logged(path: Path, source: str) -> Iterator[Labelled]:
         if n >= 4000:
             return
         languages = str(row.get("lang", "en")).split("-")
-        for side, language in zip(("text", "a", "b"), (languages[0], languages[0], languages[-1])):
+        for side, language in zip(
+            ("text", "a", "b"), (languages[0], languages[0], languages[-1]), strict=True
+        ):
             if side in row:
                 text = str(row[side])
                 is_chinese = language == "zh" or re.search("[\u4e00-\u9fff]", text)

@@ -53,6 +53,68 @@ what's left on my to-do
 我的套餐还剩多少流量
 我上个月的工资发了吗
 我考试考了多少分
+我名下有几张卡
+我的课表
+我昨天走了多少步
+我下次体检是什么时候
+我订的酒店确认了吗
+我有几个待办
+帮我查一下我的积分
+我的座位号是多少
+我的合同什么时候到期
+有人给我打过电话吗
+我现在的套餐是什么
+上次我买了什么
+when does my lease end
+what seat am i in
+how far have i run this week
+what's the tracking number for my shoes
+are my tickets confirmed
+was my payment received
+how many calories did I eat today
+how many steps have I taken
+when is my dentist visit
+did my boss reply to me
+what is my blood type on file
+tell me which subscriptions I pay for
+list the documents I uploaded
+what did i buy last month
+when was my last login
+who has access to my files
+my last three purchases
+do you have my email on record
+check the status of my application
+what apps are installed on my phone
+is my laptop still under warranty
+when did i join
+whats my employee id
+how much storage have i used
+do i have any missed calls
+did i turn the oven off
+have I been paid
+where is the parcel I ordered
+what's my screen time
+what size shoes do I wear
+remind me what I said yesterday
+how are my investments doing
+what's the balance in checking
+am i on the guest list
+when is our anniversary
+how long have i been a member
+who is my doctor
+which doctor do i see
+what is the gate for my flight
+look up my reservation under Smith
+show me the photos from my trip
+what's the wifi password at my house
+show my open pull requests
+which repos do I own
+how many leave days remain for me
+what's my current plan
+what's on tonight for me
+my appointments for tuesday
+how much have I saved so far
+any missed calls?
 """
 VOLATILE = """
 What's the weather like in Lima?
@@ -85,6 +147,11 @@ Is the API down at the moment?
 今晚有什么电影上映
 最近有什么新闻
 目前油价多少
+周末天气好吗
+最近的地铁末班车几点
+黄金价格今天多少
+谁赢了昨晚的比赛
+现在比特币多少钱
 """
 ACTING = """
 Cancel my order
@@ -131,6 +198,69 @@ Upgrade me to premium
 请把空调调到26度
 帮我预约明天的医生
 打开客厅的灯
+帮我转人工
+帮我挂失银行卡
+把会议改到周四
+关掉电视
+帮我点一份外卖
+给老板发条消息说我晚到
+开启勿扰模式
+帮我续费会员
+把这个文件发给小李
+帮我买两张电影票
+导航回家
+建一个叫旅行的清单
+下一首
+重启服务器
+put me through to an agent
+i want to speak to a human
+connect me with support
+make the screen brighter
+take a picture
+scan this document
+start a new chat
+navigate home
+drive me to the airport
+open the garage
+arm the alarm system
+raise the blinds
+run the dishwasher
+feed the cat at noon
+log my weight as 80 kilos
+set my status to away
+block this number
+hang up
+decline the call
+like this post
+follow her on twitter
+renew my subscription
+move the meeting to Thursday
+share the file with Anna
+grant Bob admin rights
+revoke the API key
+roll back the release
+scale the cluster to five nodes
+stop the vm
+translate this and send it to Marco
+forward the invoice to accounting
+rsvp yes to the party
+register me for the course
+sign me up for yoga
+add a stop at the bakery
+top up my phone with 20 euros
+split the bill with Joe
+tip the driver five dollars
+i need a ride to work
+get me two tickets for Cats
+check me in for my flight
+i'd like to order a burger
+can you reschedule my appointment
+would you mute the tv
+i want to book a massage
+please hold my mail
+let john know that i'm running late
+create an event for friday
+make a reservation for four
 """
 CREATIVE = """
 Write a poem about the sea
@@ -233,4 +363,84 @@ What's the difference between my.cnf and my.ini?
 企业版和专业版有什么区别
 开户需要什么条件
 年假有多少天
+怎么绑定银行卡
+银行卡丢了怎么办
+会员有什么权益
+什么是年化利率
+支持哪些支付方式
+快递一般几天到
+我可以退货吗
+我需要提供什么材料
+我的卡被吞了怎么办
+为什么我的订单被取消
+今日头条是什么公司
+苹果公司的创始人是谁
+用 Java 写一个单例模式
+北京有哪些大学
+取消订单会扣手续费吗
+订单取消后多久退款
+密码需要几位
+余额宝是什么
+发票怎么开
+播放器不支持这个格式
+打开文件失败
+what is PTO
+how much is the membership
+when is the deadline for taxes in Germany
+what does APR stand for
+are deposits insured
+is there a minimum balance
+do you deliver to Canada
+which plan includes SSO
+what time do you open
+how long is the warranty
+who is eligible for a refund
+can I have two accounts
+do I need a visa for Japan
+should I rotate my tires every year
+What should I do if I forget my PIN?
+I forgot my password
+My app keeps crashing
+My invoice shows the wrong VAT number
+why did my payment fail
+my card is not working
+what are your opening hours
+is my data encrypted
+Does the free plan have limits?
+what does error 504 mean
+Explain call stacks
+open source licenses compared
+play of light in painting
+The order of operations in math
+Book recommendations for beginners in statistics
+text alignment in CSS
+schedule of the French Revolution events
+set difference in python
+turn radians into degrees
+print today in ISO format with JavaScript
+order of the planets
+cancel button is not shown
+Delete key does not work
+Send button greyed out
+Play Store error 491
+What is a good credit score?
+What's my.cnf?
+self.my_balance is None, why?
+SELECT my_col FROM balance
+git checkout my-branch fails
+current of 5 A through 10 ohm
+what is current in physics
+who invented the weather balloon
+how is the exchange rate calculated
+When was the stock market founded?
+the latest date per group in SQL
+what was the news paper of the 1920s called
+Was the weather important on D-Day?
+how do I get a refund for my order
+how can my team see my calendar
+can customers cancel their order
+How do companies forecast demand?
+What is the story of Hamlet?
+Summarize the poem Ozymandias
+what is a joke in German
 """

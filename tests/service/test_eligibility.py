@@ -132,3 +132,22 @@ def test_any_text_is_classified_without_error(text: str) -> None:
     """No text breaks the rules, and the reason is always a known one."""
     found = classify(text)
     assert found is None or found.reason in {*RULES, "blank"}
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            "my the a you please and 1 点 明天 在 的 我 帮我 请 what is to x , ! '".split()
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    st.sampled_from(["", " "]),
+)
+def test_no_repetition_makes_the_rules_slow(words: list[str], joint: str) -> None:
+    """600 characters of any few words cost milliseconds: no rule backtracks without bound."""
+    text = (joint.join(words) + joint) * 600
+    start = time.process_time()
+    classify(f"{text[:599]}x")
+    assert time.process_time() - start < 0.2

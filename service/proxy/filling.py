@@ -77,6 +77,7 @@ class Call:
     headers: HeaderList
     content: bytes
     is_streaming: bool
+    body: JsonObject
     keep: Keep | None = None
     """None where the answer must not be stored."""
 
@@ -291,7 +292,7 @@ class Filler:
             allow_truncated=keep.config.store_truncated,
             allow_filtered=keep.config.store_filtered,
             allow_tool_calls=keep.config.reuse_tool_calls,
-        )
+        ) or call.api.unfit(answer, call.body)
         if reason is None:
             # as it came where it came whole, so that numbers keep their spelling
             is_whole = flight.head is not None and not flight.head.is_stream

@@ -65,6 +65,7 @@ def call_of(
         headers=headers + credentials.for_upstream(identity, target),
         content=exchange.raw,
         is_streaming=exchange.is_streaming,
+        body=exchange.body or {},
         keep=keep,
     )
 

@@ -112,6 +112,16 @@ def storable(
     return ended or _why_not_reusable(blocks, allow_tool_calls)
 
 
+def unfit(response: JsonObject, request: JsonObject) -> WhyNotStored | None:
+    """Why this response is no answer to this request: JSON was asked for, and its text is none."""
+    options = request.get("output_config")
+    form = options.get("format") if isinstance(options, dict) else request.get("output_format")
+    if not isinstance(form, dict) or form.get("type") != "json_schema":
+        return None
+    said = [str(b.get("text") or "") for b in _objects(response.get("content"))]
+    return "not_as_asked" if json_text.is_broken("".join(said)) else None
+
+
 def assembler(*, max_bytes: int = DEFAULT_MAX_BYTES) -> StreamAssembler:
     """Reads a stream and ends up with the response that a plain call would have given."""
     return MessageAssembler(max_bytes=max_bytes)

@@ -51,6 +51,7 @@ WhyNotStored = Literal[
     "tool_calls",  # the line does not reuse tool calls
     "tool_arguments_not_json",  # a broken call would be broken again at each hit
     "hosted_tool",  # holds results of a tool that the provider ran
+    "not_as_asked",  # complete, and no answer to this request: JSON was asked for, or more vectors
 ]
 
 
@@ -102,6 +103,11 @@ class WireApi(Protocol):
         allow_tool_calls: bool = True,
     ) -> WhyNotStored | None:
         """Why this complete response must not be stored, or None."""
+
+    def unfit(self, response: JsonObject, request: JsonObject, /) -> WhyNotStored | None:
+        """Why this storable response is no answer to this request (a body, or its keyed form), or
+        None.
+        """
 
     def assembler(self, *, max_bytes: int = DEFAULT_MAX_BYTES) -> StreamAssembler:
         """Reads a stream and ends up with the response that a plain call would have given."""

@@ -49,3 +49,8 @@ def is_json_or_blank(text: Any) -> bool:
     except NotJson:
         return False
     return True
+
+
+def is_broken(text: Any) -> bool:
+    """Whether this is text that should be JSON and is not; nothing said is not broken."""
+    return isinstance(text, str) and bool(text.strip()) and not is_json_or_blank(text)

@@ -115,6 +115,18 @@ def storable(
     ) or _why_not_reusable(message, allow_tool_calls)
 
 
+def unfit(response: JsonObject, request: JsonObject) -> WhyNotStored | None:
+    """Why this response is no answer to this request: JSON was asked for, and its text is none."""
+    form = request.get("response_format")
+    choices = response.get("choices")
+    if not isinstance(form, dict) or not is_list_of_objects(choices):
+        return None
+    message = choices[0].get("message")
+    text = message.get("content") if isinstance(message, dict) else None
+    is_wanted = form.get("type") in ("json_object", "json_schema")
+    return "not_as_asked" if is_wanted and json_text.is_broken(text) else None
+
+
 def assembler(*, max_bytes: int = DEFAULT_MAX_BYTES) -> StreamAssembler:
     """Reads a stream and ends up with the response that a plain call would have given."""
     return ChatAssembler(max_bytes=max_bytes)

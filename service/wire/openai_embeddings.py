@@ -88,6 +88,16 @@ def storable(
     return None if all(_is_vector(item.get("embedding")) for item in data) else "malformed"
 
 
+def unfit(response: JsonObject, request: JsonObject) -> WhyNotStored | None:
+    """Why this response is no answer to this request: it has not one vector for each input."""
+    given = request.get("input")
+    # a list of numbers is one text of tokens
+    is_many = isinstance(given, list) and not all(isinstance(item, int) for item in given)
+    asked = len(given) if isinstance(given, list) and is_many else 1
+    data = response.get("data")
+    return None if isinstance(data, list) and len(data) == asked else "not_as_asked"
+
+
 def assembler(*, max_bytes: int = DEFAULT_MAX_BYTES) -> StreamAssembler:
     """Raises ValueError: there is no stream of embeddings."""
     _no_stream()

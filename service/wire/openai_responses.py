@@ -122,6 +122,18 @@ def storable(
     return ended or _why_not_reusable(items, allow_tool_calls)
 
 
+def unfit(response: JsonObject, request: JsonObject) -> WhyNotStored | None:
+    """Why this response is no answer to this request: JSON was asked for, and a text is none."""
+    options = request.get("text")
+    form = options.get("format") if isinstance(options, dict) else None
+    if not isinstance(form, dict) or form.get("type") not in ("json_object", "json_schema"):
+        return None
+    items = [item for item in response.get("output") or [] if isinstance(item, dict)]
+    parts = [part for item in items for part in _message_parts(item)]
+    text = "".join(str(part.get("text") or "") for part in parts)
+    return "not_as_asked" if json_text.is_broken(text) else None
+
+
 def assembler(*, max_bytes: int = DEFAULT_MAX_BYTES) -> StreamAssembler:
     """Reads a stream and ends up with the response that a plain call would have given."""
     return ResponseAssembler(max_bytes=max_bytes)

@@ -22,22 +22,24 @@ _FAULTS: dict[WhyNotStored, str] = {
     "refusal": "is a refusal; another try or wording may be answered",
     "tool_calls": "calls tools, which this line does not reuse",
     "tool_arguments_not_json": "calls a tool with arguments that are no JSON",
+    "not_as_asked": "is not what the request asked for (JSON)",
 }
 
 
 def check(
     response: Any,
+    request: Any = None,
     *,
     allow_truncated: bool = False,
     allow_filtered: bool = False,
     allow_tool_calls: bool = True,
 ) -> None:
-    """Raises NotStorable with the reason; the permissions are the line's."""
+    """Raises NotStorable with the reason; `request` is what was answered, the permissions are the line's."""
     reason = storable.why_not(
         response, allow_truncated=allow_truncated, allow_filtered=allow_filtered
     )
     if reason is None:
-        reason = _by_its_api(response, allow_truncated, allow_filtered, allow_tool_calls)
+        reason = _by_its_api(response, request, allow_truncated, allow_filtered, allow_tool_calls)
     if reason is None and not allow_tool_calls and storable.has_tool_calls(response):
         reason = _FAULTS["tool_calls"]
     if reason is not None:
@@ -45,7 +47,7 @@ def check(
 
 
 def _by_its_api(
-    response: Any, allow_truncated: bool, allow_filtered: bool, allow_tool_calls: bool
+    response: Any, request: Any, allow_truncated: bool, allow_filtered: bool, allow_tool_calls: bool
 ) -> str | None:
     api = recognise(response)
     if api is None:
@@ -56,4 +58,6 @@ def _by_its_api(
         allow_filtered=allow_filtered,
         allow_tool_calls=allow_tool_calls,
     )
+    if why is None and isinstance(request, dict):
+        why = api.unfit(response, request)
     return None if why is None else _FAULTS.get(why)

@@ -210,6 +210,29 @@ def test_broken_upstream_is_an_error_in_the_providers_shape(
     assert rig.count_entries() == 0
 
 
+def test_answer_that_is_not_as_asked_is_passed_on_and_not_stored(
+    odd: tuple[Rig, Scripted],
+) -> None:
+    """JSON that is none, whole or streamed, and too few vectors; the same text is stored where none was asked for."""
+    rig, upstream = odd
+    wanted = {"response_format": {"type": "json_object"}}
+    for stream in (False, True):
+        upstream.says(completion("Sure: {"))
+        if stream:
+            upstream.streams(*chunks())
+        for _ in range(2):
+            reply = rig.chat("as JSON", stream=stream, **wanted)
+            assert (reply.status_code, cache_status(reply)["fwd"]) == (200, "miss")
+    assert upstream.call_count == 4
+    upstream.says(b'{"object":"list","data":[{"object":"embedding","index":0,"embedding":[1.0]}]}')
+    for _ in range(2):
+        reply = rig.post("/openai/v1/embeddings", {"model": "m", "input": ["a", "b"]})
+        assert "stored" not in cache_status(reply)
+    assert upstream.call_count == 6
+    upstream.says(completion("Sure: {"))
+    assert cache_status(rig.chat("as text"))["stored"] is True
+
+
 def test_stream_for_an_api_without_streams_passes(odd: tuple[Rig, Scripted]) -> None:
     """Embeddings are never streamed; an upstream that does is not our error."""
     rig, upstream = odd

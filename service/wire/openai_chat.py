@@ -119,7 +119,11 @@ def unfit(response: JsonObject, request: JsonObject) -> WhyNotStored | None:
     """Why this response is no answer to this request: JSON was asked for, and its text is none."""
     form = request.get("response_format")
     choices = response.get("choices")
-    if not isinstance(form, dict) or not is_list_of_objects(choices):
+    if (
+        not isinstance(form, dict)
+        or not isinstance(choices, list)
+        or not is_list_of_objects(choices)
+    ):
         return None
     message = choices[0].get("message")
     text = message.get("content") if isinstance(message, dict) else None

@@ -27,11 +27,11 @@ from service.storage import migrate
 
 _ASKED = "How do I reset my password?"
 _REWORDED = "How can I reset my password?"
-_LOOPS = 4
+_LOOPS = 8
 """Rounds that run at the same time, each in a scope of its own."""
 _LOAD = 2
 """Clients per worker that look up and store other things all the while, with a pause between two requests."""
-_PAUSE_S = 0.01
+_PAUSE_S = 0.05
 
 
 @dataclass

@@ -47,6 +47,7 @@ class Row:
     semantic_lookups: int = 0
     semantic_hits: int = 0
     false_hits: int = 0
+    hits_by_kind: Counter[str] = field(default_factory=Counter)
     false_by_kind: Counter[str] = field(default_factory=Counter)
     refused_by_guard: Counter[str] = field(default_factory=Counter)
     misses: Counter[str] = field(default_factory=Counter)
@@ -199,6 +200,7 @@ async def _one(
             return
         row.semantic_lookups += 1
         row.semantic_hits += 1
+        row.hits_by_kind[request["kind"]] += 1
         if not is_right:
             row.false_hits += 1
             row.false_by_kind[request["kind"]] += 1
@@ -216,13 +218,30 @@ def render(replay: Replay) -> str:
         f"{replay.file}: {replay.requests} requests in {replay.seconds:.0f} s; a perfect cache: "
         f"{replay.best_exact_hits} exact hits, {replay.best_semantic_hits} semantic hits",
         "",
-        "threshold  guards  exact hits (false)  semantic hits  of lookups  false hits  false-hit rate  by kind",
+        "threshold  guards  exact hits (false)  semantic hits  of lookups  false hits  false-hit rate",
     ]
     for row in replay.rows:
         rate = "–" if row.false_hit_rate is None else f"{row.false_hit_rate:.2%}"
-        kinds = ", ".join(f"{kind} {n}" for kind, n in sorted(row.false_by_kind.items()))
         lines.append(
             f"{row.threshold:9.2f}  {'on' if row.guarded else 'off':6}  {row.exact_hits:10} ({row.false_exact_hits})"
-            f"  {row.semantic_hits:17}  {row.hit_rate:10.1%}  {row.false_hits:10}  {rate:>14}  {kinds}"
+            f"  {row.semantic_hits:17}  {row.hit_rate:10.1%}  {row.false_hits:10}  {rate:>14}"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_by_kind(replay.rows)])
+
+
+def _by_kind(rows: list[Row]) -> list[str]:
+    """False hits of semantic hits per kind of request, without guards and with them side by side."""
+    lines = [
+        "false hits of semantic hits by kind of request",
+        "threshold  kind         guards off   guards on",
+    ]
+    for threshold in sorted({row.threshold for row in rows}):
+        pair = {row.guarded: row for row in rows if row.threshold == threshold}
+        for kind in sorted({kind for row in pair.values() for kind in row.hits_by_kind}):
+            off, on = (_count(pair.get(guarded), kind) for guarded in (False, True))
+            lines.append(f"{threshold:9.2f}  {kind:11}  {off:>10}  {on:>10}")
+    return lines
+
+
+def _count(row: Row | None, kind: str) -> str:
+    return "–" if row is None else f"{row.false_by_kind[kind]} of {row.hits_by_kind[kind]}"

@@ -168,7 +168,7 @@ def _same(left: Unit, right: Unit) -> bool:
         if a == b or a.strip("`'\"") == b.strip("`'\""):
             return True
         if left.kind == right.kind == "name":
-            return words.shortened(a, b)
+            return words.shortened(a, b) or words.listed_same(a, b)
         both = {left.kind, right.kind}
         return "name" in both and (
             words.shortened(a, b) or words.inflection(a).lemma == words.inflection(b).lemma

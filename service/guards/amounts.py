@@ -86,6 +86,8 @@ def _amount(tokens: list[Token], at: int, found: Amounts) -> int:
     if unit is not None:
         value, name, extra = value * unit[1], unit[0], unit[2]
         used += extra
+        if [key_at(tokens, at + used + i) for i in range(3)] == ["and", "a", "half"]:
+            value, used = value + unit[1] / 2, used + 3  # an hour and a half
         if soft and name in q.CURRENCIES.values():
             soft = False
     else:

@@ -11,6 +11,7 @@ from service.guards.analysis import Analysis
 from service.guards.read_han import HOW
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
+from service.guards.words import inflection
 
 _SYMMETRIC = frozenset(
     """difference differ compare comparison versus vs similar similarity relationship relation between
@@ -89,6 +90,8 @@ def _swapped(pair: Alignment) -> str:
     if found:
         return found
     units_a, units_b = pair.a.units, pair.b.units
+    if _OR.intersection(pair.a.skeleton) and _OR.intersection(pair.b.skeleton):
+        return ""
     if any(unit.key in _SYMMETRIC for unit in (*units_a, *units_b)):
         return ""
     if len(pair.pairs) > _LONGEST_ORDER or len(pair.left_a) + len(pair.left_b) > 3:
@@ -108,6 +111,7 @@ def _reworded(pair: Alignment) -> bool:
     return max((words_a - words_b).total(), (words_b - words_a).total()) > _MOST_OTHER_WORDS
 
 
+_OR = frozenset({"or", "还是"})
 _WHICH = frozenset({"哪个", "哪些", "哪款", "哪种", "哪家", "哪座", "哪一个"})
 _MOST_OTHER_WORDS = 2
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -116,8 +120,8 @@ _JOINING = frozenset("and or nor plus vs versus with & 和 与 跟 或 及 以�
 
 def _places_swapped(pair: Alignment) -> str:
     """X joined to Y in one text and Y to X in the other, word for word: `dog bit man`, `man bit dog`."""
-    a = [key for key in pair.a.skeleton if key not in _ARTICLES]
-    b = [key for key in pair.b.skeleton if key not in _ARTICLES]
+    a = [inflection(key).lemma for key in pair.a.skeleton if key not in _ARTICLES]
+    b = [inflection(key).lemma for key in pair.b.skeleton if key not in _ARTICLES]
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1

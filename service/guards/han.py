@@ -16,7 +16,7 @@ _MEASURES = (
 )
 _HALF_UNIT = "小时|钟头|天|年|月|公里|斤|公斤|米"
 _PROTECTED = (
-    "过两天|这两天|那两天|第二天|这两个|这两家|那两个|这三个|这几|一下|一样|一起|一直|一定|一般|一些|一共|统一|唯一|万一|十分|百度|三星|一边|一旦|一致|一律|一点|一切|一会"
+    "过两天|这两天|那两天|第二天|这两个|这两家|那两个|这三个|这几|一下|一样|一起|一直|一定|一般|一些|一共|统一|唯一|万一|十分(?!钟)|百度|三星|一边|一旦|一致|一律|一点(?!钟|半)|一切|一会"
     "|千万(?=别|不)|两者|两边|一家|一个(?!半|小时|月|星期|季度)|一款|一种|一下子|一次性|七七八八|一一|不一|一名|一位|一份"
     "|一件|一张|一本|一只|一封|一篇|一首|第一时间|一方面|逐一|三方|三明治|四川|九寨沟|五金|八卦|百货|千克|千米|千瓦|万达|万科|万能"
 )
@@ -33,6 +33,8 @@ _NUMBER = re.compile(
 )
 _SCALE = {"百": 100, "千": 1000, "万": 10**4, "亿": 10**8, "万亿": 10**12}
 _A_NOT_A = re.compile(r"([\u4e00-\u9fff])[不没]\1(?=[\u4e00-\u9fff])")
+_RHETORIC = re.compile(r"难道(?:不是|不|没有|没)?")
+"""A question that expects its answer; it asks what the plain one asks."""
 _UNABLE = re.compile(zh.UNABLE)
 _NO_HAVE = re.compile(
     r"有没有|是不是|能不能|会不会|可不可以|要不要|行不行|好不好|对不对|是否|能否|可否|会否"
@@ -101,6 +103,7 @@ def ask_forms(text: str) -> str:
     text = _NO_HAVE.sub(
         lambda match: {"有": "有", "是": "", "会": "会"}.get(match.group()[0], "可以"), text
     )
+    text = _RHETORIC.sub("", text)
     text = _A_NOT_A.sub(r"\1", text)
     text = _UNABLE.sub(lambda match: f"{match[1].replace('了', '')}不能", text)
     for phrase, plain in _phrases():

@@ -122,7 +122,13 @@ def question(pair: Alignment) -> Refusal | None:
         if kinds == {"howmany", "howmuch"} or kinds == {"howlong", "when"}:
             return None
         return Refusal("question", f"{left} vs {right}")
+    if kinds == {"what", "why"} and not _has_own_content(pair):
+        return Refusal("question", f"{left} vs {right}")
     return None
+
+
+def _has_own_content(pair: Alignment) -> bool:
+    return bool(pair.only_a("word", "name", "unknown") or pair.only_b("word", "name", "unknown"))
 
 
 def degree(pair: Alignment) -> Refusal | None:

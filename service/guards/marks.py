@@ -93,9 +93,10 @@ class MarkReader:
             self.question = _QUESTIONS[key]
         if key in _MODALS or (key in ("have", "need", "needs", "has") and after == "to"):
             self.modals.add(_MODALS.get(key, "must"))
-        if key in _DEICTIC and after in _SPANS:
+        span = after.removesuffix("'s")
+        if key in _DEICTIC and span in _SPANS:
             self.states.add(
-                f"{'next' if key == 'coming' else 'last' if key == 'past' else key} {after}"
+                f"{'next' if key == 'coming' else 'last' if key == 'past' else key} {span}"
             )
             return True
         if key == "last" and after in ("longer", "long", "for", "forever", "until"):

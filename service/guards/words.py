@@ -141,10 +141,18 @@ def same(left: str, right: str) -> bool:
         return True
     if are_opposite(left, right):
         return False
+    return (
+        listed_same(left, right)
+        or share_sense(left, right)
+        or _derived(left, right)
+        or shortened(left, right)
+    )
+
+
+def listed_same(left: str, right: str) -> bool:
+    """Whether two lemmas stand on one hand-written synonym line."""
     mine, yours = groups().get(left), groups().get(right)
-    if mine and yours and not mine.isdisjoint(yours):
-        return True
-    return share_sense(left, right) or _derived(left, right) or shortened(left, right)
+    return bool(mine and yours and not mine.isdisjoint(yours))
 
 
 @lru_cache(50_000)

@@ -211,11 +211,12 @@ STATES = {
     "之后": "after", "以前": "before", "以后": "after", "前": "before", "后": "after", "上次": "last time", "下次": "next time", "本周": "this week",
     "这周": "this week", "本月": "this month", "这个月": "this month", "今年": "this year", "前任": "former", "现任": "current", "首任": "first",
     "上午": "am", "下午": "pm", "早上": "morning", "晚上": "evening", "昨晚": "last night", "今晚": "tonight", "周末": "weekend",
+    "上个": "previous", "下个": "next", "上一": "previous", "下一": "next", "上学期": "previous", "下学期": "next",
     "首次": "first", "上一个": "previous", "下一个": "next", "上一次": "last time", "下一次": "next time", "刚才": "just", "未来": "future", "过去": "past",
 }  # fmt: skip
 
 EXTRA_WORDS = """一样 一起 一直 一定 一共 统一 唯一 万一 百度 三星 一边 一旦 一致 一律 一点 半夜 零食 零件 零钱 零下 十分
-分钟 小时 公斤 千克 公里 千米 厘米 毫米 平方米 平米 什么时候 哪天 普通 管理员 会员 订单 用户 商品""".split()
+分钟 小时 公斤 千克 公里 千米 厘米 毫米 平方米 平米 什么时候 哪天 普通 管理员 会员 订单 用户 商品 饿了么 去哪儿 拼多多 大众点评""".split()
 """Words that only help to cut a run of characters at the right places."""
 
 KINDS = """
@@ -231,7 +232,7 @@ KINDS = """
 """Words of one line are kinds of one thing: two texts that name different ones ask for different things."""
 
 NARROWING = frozenset(
-    """免费 收费 付费 线上 线下 国内 国际 国外 海外 境外 远程 公共 私人 个人 企业 临时 永久 长期 短期 自动 手动 紧急 二手 全新
+    """免费 收费 线上 线下 国内 国际 国外 海外 境外 远程 公共 私人 个人 企业 临时 永久 长期 短期 自动 手动 紧急 二手 全新
     匿名 实名 默认 备用 单人 双人 多人 儿童 成人 老年人 未成年人 孕妇 残疾人 学生 会员 素食 清真 夜间 全天 当日 隔夜 往返 单程""".split()
 )
 """Modifiers that narrow what is asked about, in whatever words the rest is put."""

@@ -15,11 +15,11 @@ testing qa uat
 sandbox
 localhost
 windows
-macos osx
+macos osx mac
 linux
 ubuntu
 debian
-android
+android 安卓
 ios iphone ipad
 """,
     "tier": """

@@ -48,6 +48,7 @@ PHRASES = {
     "how far": "<howfar>",
     "how old": "<howold>",
     "how come": "why",
+    "how soon": "when",
     "in order to": "to",
     "make sure": "ensure",
     "all the time": "",

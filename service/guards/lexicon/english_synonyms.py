@@ -2,8 +2,18 @@
 
 SYNONYMS = """
 cancel call_off abort
+mt mount
+st saint street
+dr doctor
+prof professor
+dept department
+univ university
+govt government
+ave avenue
+cons con disadvantage drawback downside
+pros pro advantage benefit upside
 enable turn_on switch_on activate toggle_on
-disable turn_off switch_off deactivate toggle_off shut_off
+disable turn_off switch_off deactivate toggle_off shut_off shut_down power_down power_off
 delete remove erase get_rid_of trash wipe
 add insert append
 buy purchase

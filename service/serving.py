@@ -14,6 +14,7 @@ from service.logs import configure
 from service.settings import Settings
 from service.storage import migrate, tenants
 from service.storage.database import open_database
+from service.tracing import traced
 
 
 class NotSafe(SurehitError):
@@ -26,7 +27,13 @@ def run(settings: Settings) -> None:
     """Serve until told to stop. Raises NotSafe, Unavailable."""
     configure()
     check(settings)
-    uvicorn.run(create_app(settings), **uvicorn_options(settings))
+    uvicorn.run(application(settings), **uvicorn_options(settings))
+
+
+def application(settings: Settings) -> Any:
+    """What uvicorn serves: the service, traced where a collector is named. Raises Unavailable."""
+    app = create_app(settings)
+    return traced(app, endpoint=settings.otlp_endpoint) if settings.otlp_endpoint else app
 
 
 def check(settings: Settings) -> None:

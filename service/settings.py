@@ -138,6 +138,10 @@ class Settings(BaseSettings):
         default=SecretStr(""),
         description="Bearer token that reads /metrics of all tenants; a tenant's key reads its own.",
     )
+    otlp_endpoint: str = Field(
+        default="",
+        description="OTLP/HTTP address that takes traces, as http://collector:4318/v1/traces (extra `otel`).",
+    )
     access_log: bool = Field(
         default=False, description="Log each HTTP request (halves throughput)."
     )

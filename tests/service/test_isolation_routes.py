@@ -59,7 +59,11 @@ def _filled_in(path: str, ids: dict[str, Any]) -> list[str]:
     """The path with A's names and ids for its parameters, and with made-up ones."""
     names = {"line": MARKS["line"], "entry_id": ids["entry"], "tenant": MARKS["tenant"]}
     own = re.sub(r"\{(\w+)\}", lambda m: str(names.get(m[1], ids["lookup"])), path)
-    return [own, f"{own}?line={MARKS['line']}", f"{own}?line={MARKS['line']}&scope={MARKS['scope']}"]
+    return [
+        own,
+        f"{own}?line={MARKS['line']}",
+        f"{own}?line={MARKS['line']}&scope={MARKS['scope']}",
+    ]
 
 
 def _shown(reply: httpx2.Response, sent: str) -> set[str]:
@@ -106,7 +110,10 @@ async def test_no_error_shows_another_tenants_words(sqlite_url: str, tmp_path: P
             ("POST", "/v1/invalidate", {"ids": ["{}"]}),
         ):
             replies = []
-            for one in (ids["entry"] if "entr" in path or "inval" in path else ids["lookup"], nobody):
+            for one in (
+                ids["entry"] if "entr" in path or "inval" in path else ids["lookup"],
+                nobody,
+            ):
                 given = None
                 if body is not None:
                     given = {

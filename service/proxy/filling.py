@@ -297,7 +297,14 @@ class Filler:
             # as it came where it came whole, so that numbers keep their spelling
             is_whole = flight.head is not None and not flight.head.is_stream
             body = flight.whole_body.strip() if is_whole else dump(answer)
-            put = Put(body, keep.lookup_id, ttl_s=keep.ttl_s, tags=keep.tags, is_checked=True)
+            flight.wish(keep.tags, keep.ttl_s)
+            put = Put(
+                body,
+                keep.lookup_id,
+                ttl_s=flight.ttl_s,
+                tags=flight.tags,  # with too many of them it is refused: each must find it
+                is_checked=True,
+            )
             try:
                 async with asyncio.timeout(STORE_LIMIT_S):
                     return (await store(self._cache, caller, put)).entry_id is not None

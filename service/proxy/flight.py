@@ -63,6 +63,9 @@ class Flight:
         self.is_stored = False
         self.answer: JsonObject | None = None
         """The whole answer, as soon as it is complete and good."""
+        self.tags: tuple[str, ...] = ()
+        self.ttl_s: float | None = None
+        """What those who share the call want of its entry: the tags of all, the shortest life time."""
         self.is_overflowing = False
         self.is_abandoned = False
         self._chunks: list[bytes] = []
@@ -119,6 +122,12 @@ class Flight:
     def whole_body(self) -> bytes:
         """Everything that came; only while nothing was dropped."""
         return b"".join(self._chunks)
+
+    def wish(self, tags: tuple[str, ...], ttl_s: float | None) -> None:
+        """One more who shares the call: its answer must end with the tags and within the life time of each of them."""
+        self.tags = tuple(dict.fromkeys((*self.tags, *tags)))
+        wanted = [ttl for ttl in (self.ttl_s, ttl_s) if ttl is not None]
+        self.ttl_s = min(wanted, default=None)
 
     # by readers
 

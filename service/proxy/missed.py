@@ -56,6 +56,7 @@ async def answer(missed: Missed) -> str:
     try:
         for attempt in range(_TOGETHER + 1):
             flight, leads = _board(missed, abandoned, alone=attempt == _TOGETHER)
+            flight.wish(missed.exchange.controls.tags, missed.exchange.controls.ttl_s)
             reader = flight.join()
             try:
                 patience_s = None if leads else missed.parts.cache.settings.collapse_wait_s

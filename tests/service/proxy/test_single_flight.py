@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from service.proxy import filling
+from tests.harness import Clock
 from tests.service.proxy.rig import Rig, cache_status, chat, rigged
 
 
@@ -172,6 +173,25 @@ def test_refusal_is_shared_within_one_account_alone(rig: Rig, status: int) -> No
     assert {r.status_code for r in refused} == {status}
     assert {r.status_code for r in fine} == {200}
     assert rig.call_count == 2
+
+
+def test_shared_answer_ends_with_everybodys_tags_and_life_time(
+    sqlite_url: str, tmp_path: Path, clock: Clock
+) -> None:
+    """Who shares a call has asked for the answer as well: its tag must find it, its life time must hold."""
+    with rigged(sqlite_url, tmp_path, clock=clock, fake={"latency_s": 0.5}) as rig:
+
+        async def scene(question: str, *wishes: dict[str, str]) -> None:
+            first = asyncio.create_task(together(rig, [chat(question)]))
+            await until_called(rig, rig.call_count + 1)
+            await asyncio.gather(*(together(rig, [chat(question)], headers=w) for w in wishes))
+            await first
+
+        asyncio.run(scene("Tagged", {"x-surehit-tags": "doc:1"}, {"x-surehit-tags": "doc:2"}))
+        purge = rig.http.post(f"{rig.base}/v1/invalidate", json={"tag": "doc:2"})
+        assert purge.json() == {"invalidated": 1}
+        asyncio.run(scene("Short", {"x-surehit-ttl": "60"}, {"x-surehit-ttl": "90"}))
+        assert cache_status(rig.chat("Short"))["ttl"] == 60
 
 
 def test_tenants_never_share_a_call(sqlite_url: str, tmp_path: Path) -> None:

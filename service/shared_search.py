@@ -8,6 +8,7 @@ search also says up to where it has seen; entries written since are read from th
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from sqlalchemy import text
 
 from index.flat import FlatIndex
 from index.types import Neighbor, Vector
+from service.errors import Unavailable
 from service.storage import entries, pgvector
 from service.storage.database import Database, Row
 from service.storage.postgresql import PostgresqlDatabase
@@ -77,6 +79,7 @@ class SharedSearch:
         self._searcher = PostgresqlDatabase(url, budget_ms=budget_ms, writers=0, options=_OPTIONS)
         self._reader = Reader(self._searcher, replica, budget_ms=budget_ms, **_OPTIONS)
         self._queries: dict[int, Query] = {}
+        self._indexing: threading.Thread | None = None
         self._tended = time.monotonic()
 
     async def open(self) -> None:
@@ -129,12 +132,23 @@ class SharedSearch:
         if time.monotonic() - self._tended < INDEX_S:
             return
         self._tended = time.monotonic()
-        await asyncio.to_thread(pgvector.index_large_partitions, self._url)
+        if self._indexing is None or not self._indexing.is_alive():
+            # Minutes for a large partition: upkeep does not wait for it, and the end of the process neither.
+            self._indexing = threading.Thread(target=self._index, name="graphs", daemon=True)
+            self._indexing.start()
 
     async def close(self) -> None:
         """Disconnect."""
         await self._reader.close()
         await self._searcher.close()
+
+    def _index(self) -> None:
+        try:
+            pgvector.index_large_partitions(self._url, large=pgvector.LARGE)
+        except Unavailable as error:
+            log.warning("graphs_wait", error=error.detail)
+        except Exception:
+            log.exception("graphs_failed")
 
     def _query(self, dimensions: int) -> Query:
         query = self._queries.get(dimensions)

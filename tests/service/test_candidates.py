@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,8 +14,10 @@ import pytest
 
 from index.similarity import unit_rows
 from index.testing import HashEmbedder
+from service import shared_search
 from service.errors import InvalidRequest, Unavailable
 from service.maintenance import Maintenance
+from service.shared_search import SharedSearch
 from service.storage import entries, invalidation, pgvector
 from service.storage.invalidation import Selector
 from service.storage.postgresql import conninfo
@@ -241,6 +244,24 @@ async def test_large_partitions_get_a_graph_and_lose_nothing_by_it(
         assert (await nearest(client, some[500], 1)) == [(501, 1.0)]
 
 
+async def test_upkeep_makes_graphs_without_waiting_for_them(
+    postgresql_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pgvector, "LARGE", 100)
+    async with worker({"url": postgresql_url, "search": "pgvector"}, tmp_path) as client:
+        await put(client, vectors(150))
+        search = client.cache.partitions
+        assert isinstance(search, SharedSearch)
+        await search.tend()
+        assert search._indexing is None  # not due yet
+        search._tended -= shared_search.INDEX_S
+        await search.tend()
+        assert search._indexing is not None
+        await asyncio.to_thread(search._indexing.join, 30)
+        assert graphs(postgresql_url) == 1
+        assert (await nearest(client, vectors(150)[7], 1)) == [(8, 1.0)]
+
+
 def explained(tx: Any, query: np.ndarray) -> str:
     from service.storage.vectors import as_text
 
@@ -265,8 +286,6 @@ def graphs(url: str) -> int:
 
 
 async def test_two_starters_prepare_one_database(postgresql_url: str, tmp_path: Path) -> None:
-    import asyncio
-
     way = {"url": postgresql_url, "search": "local"}
     async with worker(way, tmp_path) as client:
         await put(client, vectors(50))

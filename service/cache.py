@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from service import ids
@@ -45,3 +46,5 @@ class Cache:
     journal: Journal
     clock_ms: Callable[[], int]
     new_id: ids.IdSource
+    worker: int = field(default_factory=lambda: secrets.randbits(62))
+    """Tells this worker from others of the same database."""

@@ -23,6 +23,7 @@ from service.storage.database import Row, Transaction
 
 PASS_S = 2.0
 EMBED_BATCH = 64
+DUTY_MS = 15_000
 EMBED_S = 1.5
 """Seconds of one pass that go into the vectors of one line."""
 EVICT_BATCH = 2_000
@@ -144,6 +145,8 @@ class Maintenance:
                 now=now,
                 limit=EMBED_BATCH,
             )
+            if not rows or not await self._has_duty(policy):
+                return
             at_once = embedder.preferred_batch  # few: lookups wait in the same queue
             for start in range(0, len(rows), at_once):
                 some = rows[start : start + at_once]
@@ -154,6 +157,20 @@ class Maintenance:
                 await self._set_vectors(policy, embedder.fingerprint, some, vectors)
             if len(rows) < EMBED_BATCH:
                 return
+
+    async def _has_duty(self, policy: Policy) -> bool:
+        """True when this worker is to embed for the line: of several, one; the next when it is gone."""
+        cache, now = self._cache, self._cache.clock_ms()
+        return await cache.db.write(
+            lambda tx: upkeep.take_duty(
+                tx,
+                policy.tenant,
+                name=f"embed:{policy.line}",
+                worker=cache.worker,
+                now=now,
+                until=now + DUTY_MS,
+            )
+        )
 
     async def _set_vectors(
         self, policy: Policy, fingerprint: str, rows: list[Row], vectors: list[Vector | None]

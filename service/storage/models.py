@@ -186,7 +186,7 @@ class Fill(Base):
 
 
 class Lease(Base):
-    """Who alone may fill a missed key for a while."""
+    """Who alone may fill a missed key for a while, and which worker has a duty of upkeep."""
 
     __tablename__ = "leases"
     exact_key: Mapped[bytes] = mapped_column(primary_key=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from sqlalchemy import bindparam, delete, func, or_, select, update
+from sqlalchemy.dialects import postgresql
 
 from service.storage import vectors
 from service.storage.database import Database, Row, Transaction
@@ -29,6 +31,20 @@ _EXPIRED = Query(
 )
 _OLD_FILLS = Query("drop_old_fills", delete(Fill).where(Fill.expires_ms <= bindparam("now")))
 _OLD_LEASES = Query("drop_old_leases", delete(Lease).where(Lease.expires_ms <= bindparam("now")))
+_lease = postgresql.insert(Lease.__table__)  # type: ignore[arg-type]
+_TAKE_DUTY = Query(
+    "take_duty",
+    _lease.values({c.name: bindparam(c.name) for c in Lease.__table__.columns})
+    .on_conflict_do_update(
+        index_elements=["exact_key"],
+        set_={"lookup_id": _lease.excluded.lookup_id, "expires_ms": _lease.excluded.expires_ms},
+        where=or_(
+            Lease.__table__.c.expires_ms <= bindparam("now"),
+            Lease.__table__.c.lookup_id == _lease.excluded.lookup_id,
+        ),
+    )
+    .returning(Lease.__table__.c.lookup_id),
+)
 _LINES = Query("all_lines", select(Line.tenant_id, Line.name).order_by(Line.tenant_id, Line.name))
 _TO_EMBED = Query(
     "entries_to_embed",
@@ -125,6 +141,24 @@ def drop_old_fills(tx: Transaction, *, now: int) -> None:
     """Forget fills and leases whose time is over."""
     tx.run(_OLD_FILLS, {"now": now})
     tx.run(_OLD_LEASES, {"now": now})
+
+
+def take_duty(
+    tx: Transaction, tenant: str, *, name: str, worker: int, now: int, until: int
+) -> bool:
+    """True when this worker alone has a duty of a tenant until a time; held already, it is held on."""
+    key = hashlib.sha256(f"duty:{tenant}:{name}".encode()).digest()
+    taken = tx.run(
+        _TAKE_DUTY,
+        {
+            "exact_key": key,
+            "tenant_id": tenant,
+            "lookup_id": worker,
+            "expires_ms": until,
+            "now": now,
+        },
+    )
+    return bool(taken)
 
 
 async def all_lines(db: Database) -> list[Row]:

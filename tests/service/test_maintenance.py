@@ -8,8 +8,10 @@ from pathlib import Path
 from index.testing import HashEmbedder
 from index.types import EmbedderUnavailable
 from service.maintenance import Maintenance
+from service.policy import Policy
+from service.storage import upkeep
 from service.storage.models import Entry, Fill, Lease, Lookup
-from tests.harness import Clock, running
+from tests.harness import Client, Clock, running
 from tests.service.ways import rows
 
 
@@ -174,6 +176,44 @@ async def test_another_model_takes_over_line_by_line_and_nothing_is_served_wrong
         assert (await client.lookup(asked, line="kept"))["response"] == "a7"
         kinds = await rows(client, Entry.line, Entry.fingerprint)
         assert set(kinds) == {("moved", "new/96"), ("kept", "old/64")}
+
+
+async def test_of_several_workers_one_embeds_for_a_line_and_another_when_it_is_gone(
+    database_url: str, tmp_path: Path, clock: Clock
+) -> None:
+    """Otherwise each of them would embed everything."""
+
+    async def take(client: Client, name: str) -> bool:
+        now = clock()
+        return await client.cache.db.write(
+            lambda tx: upkeep.take_duty(
+                tx, "t", name=name, worker=client.cache.worker, now=now, until=now + 15_000
+            )
+        )
+
+    async with (
+        running(database_url, tmp_path / "a", clock=clock) as a,
+        running(database_url, tmp_path / "b", clock=clock) as b,
+    ):
+        assert await take(a, "embed:faq")
+        assert not await take(b, "embed:faq")
+        assert await take(b, "embed:code")
+        clock.turn(10)
+        assert await take(a, "embed:faq")  # held on
+        clock.turn(10)
+        assert not await take(b, "embed:faq")
+        clock.turn(5)
+        assert await take(b, "embed:faq")
+        assert not await take(a, "embed:faq")
+        assert await Maintenance(a.cache)._has_duty(await policy_of(a))
+        assert not await Maintenance(b.cache)._has_duty(await policy_of(b))
+
+
+async def policy_of(client: Client) -> Policy:
+    await client.line("faq")
+    found = await client.cache.policies.load("default", "faq")
+    assert found is not None
+    return found
 
 
 async def test_bytes_of_a_line_are_held_by_dropping_the_least_valuable_per_byte(

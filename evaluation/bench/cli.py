@@ -296,3 +296,45 @@ def workers(
     )
     _emit(found, bench.render(found), as_json)
     raise typer.Exit(0 if found["stale_answers"] == 0 else 1)
+
+
+@bench_app.command()
+def score(
+    line: Annotated[
+        list[str] | None,
+        typer.Option(help="faq, search-en, search-zh or code; several times; default all."),
+    ] = None,
+    requests: Annotated[int, typer.Option(min=800)] = 16_000,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs per line, each with other traffic.")] = 3,
+    labels: Annotated[int, typer.Option(min=100, help="Labels of each rule, about.")] = 2_000,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Labelled pairs in place of traffic.")
+    ] = False,
+    work: Annotated[
+        Path, typer.Option(file_okay=False, help="Folder that keeps embedded texts.")
+    ] = Path("bench-score"),
+    as_json: Json = False,
+) -> None:
+    """A learned score against the cosine at a certified rate, and against other caches' rules on the same traffic."""
+    from evaluation.bench import loop as traffic
+    from evaluation.bench import score as bench
+    from evaluation.bench import score_pairs
+
+    options: dict[str, Any] = {
+        "models_dir": _models_dir(),
+        "folder": work,
+        "tell": lambda text: typer.echo(text, err=True),
+    }
+    if pairs:
+        recalls = score_pairs.run(
+            list(score_pairs.SETS), data=traffic.shared_folder() / "data", **options
+        )
+        _emit([r.as_dict() for r in recalls], score_pairs.render(recalls), as_json)
+        return
+    wanted = line or list(bench.LINES)
+    if unknown := set(wanted) - set(bench.LINES):
+        raise typer.BadParameter(f"unknown line {', '.join(sorted(unknown))}")
+    found = bench.run(
+        wanted, seeds=range(1, seeds + 1), requests=requests, labels=labels, **options
+    )
+    _emit(found.as_dict(), bench.render(found), as_json)

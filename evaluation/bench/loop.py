@@ -172,7 +172,7 @@ def make_traffic(line: str, language: str, *, requests: int, seed: int) -> list[
 
     Raises FileNotFoundError without the shared data.
     """
-    shared = Path(os.environ.get("SUREHIT_SHARED") or Path(__file__).parents[3] / "shared")
+    shared = shared_folder()
     tool = shared / "tools" / "make_traffic.py"
     if not tool.exists():
         raise FileNotFoundError(f"{tool}: set SUREHIT_SHARED to the folder with tools and data")
@@ -185,6 +185,11 @@ def make_traffic(line: str, language: str, *, requests: int, seed: int) -> list[
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)  # noqa: S603 - a tool of our own
         with out.open(encoding="utf-8") as file:
             return [json.loads(row) for row in file]
+
+
+def shared_folder() -> Path:
+    """Where the labelled data and its tools are: `SUREHIT_SHARED`, or beside the repository."""
+    return Path(os.environ.get("SUREHIT_SHARED") or Path(__file__).parents[3] / "shared")
 
 
 async def _one(

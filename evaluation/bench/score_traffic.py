@@ -7,6 +7,7 @@ features, `service.decision.decide`. Only the rows are missing, so that many rul
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,10 @@ import numpy.typing as npt
 from index.types import Embedder
 from service import eligibility, key
 from service.eligibility import RULES
+from service.guards import judge
+from service.score import FEATURES, Context, features
+from service.score.weights import weights_of
+from service.scoring import MOST_SCORED
 
 Floats = npt.NDArray[np.float32]
 TOP = 8
@@ -162,3 +167,82 @@ class Entries:
         best = np.argpartition(-cosines, k - 1)[:k] if len(numbers) > k else np.arange(len(numbers))
         best = best[np.argsort(-cosines[best], kind="stable")]
         return [(numbers[i], float(min(cosines[i], 1.0))) for i in best]
+
+
+@dataclass(frozen=True)
+class Log:
+    """A line in shadow: every lookup with the nearest entries, all of which it had stored.
+
+    ``n`` lookups, ``k`` candidates each, nearest first. ``cosine`` is -inf where there is no candidate, ``x`` their
+    features (NaN there), ``refused`` whether a guard objects, ``right`` whether the answer may be shared.
+    """
+
+    at: npt.NDArray[np.int64]
+    cosine: npt.NDArray[np.float64]
+    refused: npt.NDArray[np.bool_]
+    right: npt.NDArray[np.bool_]
+    entry: npt.NDArray[np.int64]
+    x: npt.NDArray[np.float64]
+    could_hit: npt.NDArray[np.bool_]
+    requests: int
+    guards_ms: float
+    features_ms: float
+    """Per lookup."""
+
+    def __len__(self) -> int:
+        return int(self.at.size)
+
+
+def shadow_log(
+    traffic: Traffic, *, floor: float, words_from: float, tell: Tell = lambda text: None
+) -> Log:
+    """Replay in shadow. Candidates under the cosine ``floor`` are not looked at.
+
+    Word weights come from the texts of the first share ``words_from`` of the requests: what is judged comes after.
+    """
+    requests = traffic.requests
+    past = requests[: int(words_from * len(requests))]
+    weigh = weights_of(request.text for request in past)
+    entries = Entries(traffic)
+    rows: list[tuple[int, list[tuple[int, float]]]] = []
+    for n in range(len(requests)):
+        if entries.has_exact(n):
+            continue
+        rows.append((n, entries.nearest(n)))
+        entries.put(n)
+    size = (len(rows), MOST_SCORED)
+    cosine = np.full(size, -np.inf)
+    refused, right = np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+    entry = np.full(size, -1, dtype=np.int64)
+    x = np.full((*size, len(FEATURES)), np.nan)
+    spent = {"guards": 0.0, "features": 0.0}
+    for i, (n, near) in enumerate(rows):
+        request = requests[n]
+        for j, (stored, similarity) in enumerate(near[:MOST_SCORED]):
+            if similarity < floor:
+                break
+            other = max((c for s, c in near[:MOST_SCORED] if s != stored), default=-np.inf)
+            a = requests[stored].text
+            began = time.perf_counter()
+            refused[i, j] = judge(a, request.text) is not None
+            between = time.perf_counter()
+            context = Context(similarity, other, request.at_s - requests[stored].at_s)
+            x[i, j] = features(a, request.text, context, weigh)
+            spent["guards"] += between - began
+            spent["features"] += time.perf_counter() - between
+            cosine[i, j], entry[i, j] = similarity, stored
+            right[i, j] = requests[stored].group == request.group
+        if i % 2_000 == 1_999:
+            tell(f"{i + 1} of {len(rows)} lookups")
+    return Log(
+        at=np.asarray([n for n, _ in rows], dtype=np.int64),
+        cosine=cosine,
+        refused=refused,
+        right=right,
+        entry=entry,
+        x=x,
+        could_hit=np.asarray([requests[n].could_hit for n, _ in rows], dtype=np.bool_),
+        requests=len(requests),
+        guards_ms=1000 * spent["guards"] / max(len(rows), 1),
+        features_ms=1000 * spent["features"] / max(len(rows), 1),
+    )

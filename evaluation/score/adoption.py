@@ -35,6 +35,7 @@ LEARN_SHARE = 0.6
 LEARN_FROM = 400
 JUDGE_ON = 200
 OF_EACH_VERDICT = 40
+ENTRIES = 20
 """Below these a trained score lost to the cosine on English questions (0.83 against 0.89 AUC at 50 labels)."""
 MOST_WANTED = 20_000
 """Labels that somebody may be told to give; a difference that needs more is none."""
@@ -146,6 +147,10 @@ def labels_missing(earlier: list[Pair], later: list[Pair]) -> int:
         if have < OF_EACH_VERDICT:
             wanted = max(wanted, OF_EACH_VERDICT * max(n, 1) / max(have, 1))
     to_learn = math.ceil((wanted - n) / LEARN_SHARE)
+    if len({p.entry_query for p in earlier}) < ENTRIES:
+        to_learn = max(
+            to_learn, JUDGE_ON
+        )  # of other entries: a score must not learn a handful of them by heart
     return max(to_learn, JUDGE_ON - len(later), 0)
 
 

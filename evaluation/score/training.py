@@ -31,7 +31,7 @@ MOST_WEIGHT = 5.0
 def train(pairs: Sequence[Pair], texts: Iterable[str], *, fingerprint: str) -> Scorer:
     """A scorer from labelled pairs; `texts` of the line's traffic give the weights of words.
 
-    Deterministic. Raises ValueError where one of the two classes has fewer pairs than there are folds.
+    Deterministic. Raises ValueError where there are fewer pairs of one verdict, or fewer entries, than folds.
     """
     words = weights_of(texts)
     rows = rows_of(pairs, words)
@@ -44,13 +44,15 @@ def fit(rows: Rows, words: WordWeights, *, fingerprint: str) -> Scorer:
     weight = np.minimum(rows.weight, MOST_WEIGHT)
     if min(int(good.sum()), int(rows.bad.sum())) < FOLDS:
         raise ValueError(f"need at least {FOLDS} pairs of each verdict")
+    if np.unique(rows.cluster).size < FOLDS:
+        raise ValueError(f"need pairs of at least {FOLDS} entries")
     cosine = rows.x[:, 0]
     slope, cosine_slope, offset = calibrate(_out_of_fold(rows, weight), cosine, good, weight)
     return dump(
         Model(
             features_version=FEATURES_VERSION,
             names=list(FEATURES),
-            trees=export(_booster(len(rows)).fit(rows.x, good, sample_weight=weight)),
+            trees=export(grow(rows.x, good, weight)),
             slope=slope,
             cosine_slope=cosine_slope,
             offset=offset,
@@ -110,10 +112,14 @@ def calibrate(
     return float(slopes[0]), float(slopes[1]), float(w[2] - slopes @ middle)
 
 
-def _booster(n: int) -> Any:
+def grow(x: FloatArray, good: BoolArray, weight: FloatArray) -> Any:
+    """A fitted HistGradientBoostingClassifier."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    return HistGradientBoostingClassifier(
+    # a feature that no row knows cannot be cut into bins; as a constant it takes part in no tree
+    x = np.where(np.isnan(x).all(axis=0), 0.0, x)
+    n = int(good.size)
+    booster = HistGradientBoostingClassifier(
         max_leaf_nodes=LEAVES,
         learning_rate=RATE,
         max_iter=ROUNDS,
@@ -123,6 +129,7 @@ def _booster(n: int) -> Any:
         early_stopping=False,
         random_state=0,
     )
+    return booster.fit(x, good, sample_weight=weight)
 
 
 def _out_of_fold(rows: Rows, weight: FloatArray) -> FloatArray:
@@ -132,6 +139,6 @@ def _out_of_fold(rows: Rows, weight: FloatArray) -> FloatArray:
     raw = np.zeros(len(rows))
     folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0)
     for seen, unseen in folds.split(rows.x, rows.bad, rows.cluster):
-        booster = _booster(seen.size).fit(rows.x[seen], ~rows.bad[seen], sample_weight=weight[seen])
+        booster = grow(rows.x[seen], ~rows.bad[seen], weight[seen])
         raw[unseen] = booster.decision_function(rows.x[unseen])
     return raw

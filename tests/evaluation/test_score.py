@@ -15,7 +15,7 @@ from evaluation.publish import Void
 from evaluation.score import adoption
 from evaluation.score.comparison import compare
 from evaluation.score.pairs import Rows
-from evaluation.score.training import _booster, calibrate, export, fit
+from evaluation.score.training import calibrate, export, fit, grow
 from service.score import DIRECTIONS, FEATURES, Context
 from service.score.scorer import load
 from service.score.weights import WordWeights
@@ -44,7 +44,7 @@ def rows(n: int, seed: int) -> Rows:
 
 def test_exported_trees_are_the_librarys_own_to_the_last_digits() -> None:
     found = rows(500, seed=1)
-    booster = _booster(500).fit(found.x, ~found.bad)
+    booster = grow(found.x, ~found.bad, found.weight)
     trees = export(booster)
     x = rows(300, seed=2).x
     ours = np.asarray([trees.raw(row) for row in x.tolist()])
@@ -66,6 +66,17 @@ def test_probabilities_are_calibrated_and_bound_to_the_directions() -> None:
             row[column] = float(value)
             along.append(direction * scorer.of_row(row))
         assert along == sorted(along), list(FEATURES)[column]
+
+
+def test_a_feature_that_no_label_knows_is_left_out() -> None:
+    found = rows(400, seed=8)
+    age = list(FEATURES).index("age")
+    found.x[:, age] = np.nan
+    scorer = fit(found, WordWeights({}), fingerprint="m")
+    row = found.x[0].tolist()
+    without = scorer.of_row(row)
+    row[age] = 5.0
+    assert scorer.of_row(row) == without
 
 
 def test_calibration_alone_keeps_the_order() -> None:

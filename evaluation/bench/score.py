@@ -1,0 +1,444 @@
+"""`surehit bench score`: what a learned score brings over the cosine at a certified rate, and beside other caches.
+
+Traffic with known truth is replayed in shadow: every request is stored, so that all rules meet the same lookups and the
+same entries, and what a rule would have stored otherwise is not replayed (vCache alone is, since its labels depend on
+it). Of four quarters the last is judged. The others give labels, as many to each rule: the cosine plans with the first
+quarter and certifies on the next two; a score learns from 60 % of the labels of two quarters, is compared with the
+cosine on the rest and certified on the third quarter.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.bench import peers
+from evaluation.bench.loop import make_traffic
+from evaluation.bench.score_traffic import Log, Traffic, load, shadow_log
+from evaluation.bounds import clopper_pearson_lower, clopper_pearson_upper
+from evaluation.evidence import (
+    LOWEST_THRESHOLD,
+    BoolArray,
+    FloatArray,
+    Labels,
+    make_labels,
+    make_lookups,
+)
+from evaluation.planning import first_plan, next_plan
+from evaluation.score.adoption import LEARN_SHARE
+from evaluation.score.comparison import Comparison, compare
+from evaluation.score.pairs import Rows
+from evaluation.score.training import fit
+from evaluation.threshold import Recommendation, recommend
+from index.embedding import catalog
+from service.sampling import SamplingPlan, inclusion_probability
+from service.score import Scorer
+from service.score.weights import WordWeights
+
+LINES = {"faq": "en", "search-en": "en", "search-zh": "zh", "code": "en"}
+TARGETS = (0.01, 0.03, 0.05)
+CONFIDENCE = 0.95
+PILOT_SHARE = 0.3
+"""Of the labels; the cosine's pilot."""
+LEARN_LABELS = 0.6
+"""Of the labels of a score that is learned: for learning and comparing, the rest certifies."""
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One rule on one traffic. `window_*` is the truth about what was certified, the rest about the judged quarter."""
+
+    line: str
+    seed: int
+    rule: str
+    target: float | None
+    """None for rules that promise nothing on hits."""
+    threshold: float | None
+    lookups: int
+    hits: int
+    false_hits: int
+    labels: int
+    window_hits: int = 0
+    window_false_hits: int = 0
+    adopted: bool | None = None
+    gain_low: float | None = None
+    """Lower end of the gain's interval when the score was on trial."""
+
+    @property
+    def is_broken(self) -> bool:
+        """True when what was certified about its own window is not so."""
+        return (
+            self.target is not None
+            and self.window_hits > 0
+            and self.window_false_hits > self.target * self.window_hits
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: rates with 95 % intervals."""
+        low, high = _interval(self.false_hits, self.hits)
+        return asdict(self) | {
+            "hit_rate": self.hits / self.lookups if self.lookups else 0.0,
+            "false_of_hits": self.false_hits / self.hits if self.hits else None,
+            "false_of_hits_low": low,
+            "false_of_hits_high": high,
+            "false_of_all": self.false_hits / self.lookups if self.lookups else 0.0,
+            "is_broken": self.is_broken,
+        }
+
+
+@dataclass(frozen=True)
+class Bench:
+    """All outcomes, and milliseconds per lookup of what each rule adds."""
+
+    outcomes: list[Outcome]
+    times_ms: dict[str, dict[str, float]]
+    best: dict[str, float]
+    """Share of the judged lookups that a perfect cache would hit, by line."""
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "outcomes": [o.as_dict() for o in self.outcomes],
+            "ms_per_lookup": self.times_ms,
+            "best_hit_rate": self.best,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """One score over a log: of each lookup the best candidate's value (-inf: none is left), whether it is right."""
+
+    score: FloatArray
+    right: BoolArray
+    column: Any
+
+
+def run(
+    lines: Sequence[str],
+    *,
+    seeds: Sequence[int],
+    requests: int,
+    labels: int,
+    models_dir: Path,
+    folder: Path,
+    tell: Tell = lambda text: None,
+) -> Bench:
+    """Every line with every seed. `folder` keeps embedded texts for the next run."""
+    began = time.perf_counter()
+    outcomes: list[Outcome] = []
+    times: dict[str, dict[str, float]] = {}
+    best: dict[str, list[float]] = {}
+    for line in lines:
+        language = LINES[line]
+        embedder = catalog.load(catalog.default_for(language), models_dir)  # type: ignore[arg-type]
+        for seed in seeds:
+            tell(f"{line} seed {seed}: making and embedding traffic")
+            rows = make_traffic(line.split("-")[0], language, requests=requests, seed=seed)
+            traffic = load(
+                rows, embedder, folder, line=line, language=language, seed=seed, tell=tell
+            )
+            tell(f"{line} seed {seed}: {len(traffic.requests)} requests in shadow")
+            log = shadow_log(
+                traffic, floor=LOWEST_THRESHOLD, words_from=0.5 * LEARN_SHARE, tell=tell
+            )
+            found, ms = _one(traffic, log, labels=labels, tell=tell)
+            outcomes += found
+            times[f"{line} {seed}"] = ms
+            judged = log.at >= 0.75 * log.requests
+            best.setdefault(line, []).append(float(log.could_hit[judged].mean()))
+    return Bench(
+        outcomes,
+        times,
+        {line: float(np.mean(v)) for line, v in best.items()},
+        time.perf_counter() - began,
+    )
+
+
+def _one(
+    traffic: Traffic, log: Log, *, labels: int, tell: Tell
+) -> tuple[list[Outcome], dict[str, float]]:
+    line, seed = traffic.line, traffic.seed
+    quarter = np.minimum(4 * log.at // log.requests, 3)
+    bare, guarded = _cosine(log, with_guards=False), _cosine(log, with_guards=True)
+    outcomes = []
+    trained: Scorer | None = None
+    ms = {"guards": log.guards_ms, "features": log.features_ms, "trees": 0.0}
+    for target in TARGETS:
+        blank = Outcome(line, seed, "", target, None, int((quarter == 3).sum()), 0, 0, 0)
+        for name, scored in (("cosine", bare), ("cosine + guards", guarded)):
+            outcomes.append(_certified(replace(blank, rule=name), scored, quarter, labels))
+        stay = outcomes[-1]
+        learned, found, spent, used, scorer = _learned(log, guarded, quarter, target, labels, seed)
+        always = replace(blank, rule="learned + guards, always", labels=used)
+        if learned is not None and found is not None:
+            always = replace(always, adopted=found.is_better, gain_low=found.lower)
+            always = _certified_on(
+                always, learned, quarter, found_labels=spent, budget=labels - used
+            )
+            trained = scorer
+        adopted = bool(found is not None and found.is_better)
+        chosen = always if adopted else replace(stay, gain_low=found.lower if found else None)
+        outcomes += [
+            replace(chosen, rule="learned + guards, where shown better", adopted=adopted),
+            always,
+        ]
+    if trained is not None:
+        sample = log.x[np.isfinite(log.cosine)][:2_000].tolist()
+        began = time.perf_counter()
+        for row in sample:
+            trained.of_row(row)
+        per_row = (time.perf_counter() - began) / max(len(sample), 1)
+        ms["trees"] = 1000 * per_row * float(np.isfinite(log.cosine).sum()) / max(len(log), 1)
+    tell(f"{line} seed {seed}: peers")
+    return outcomes + _peers(traffic, log, bare, quarter, labels), ms
+
+
+def _cosine(log: Log, *, with_guards: bool) -> _Scored:
+    return _best(log, np.where(log.refused, -np.inf, log.cosine) if with_guards else log.cosine)
+
+
+def _best(log: Log, value: FloatArray) -> _Scored:
+    """Of each lookup the candidate that the serving rule takes first: the best that no guard refuses."""
+    column = np.argmax(value, axis=1)
+    row = np.arange(len(log))
+    score = value[row, column]
+    return _Scored(np.asarray(score), log.right[row, column] & np.isfinite(score), column)
+
+
+def _certified(blank: Outcome, scored: _Scored, quarter: Any, budget: int) -> Outcome:
+    """A score that needs no training: a pilot on the first quarter, the certificate on the next two."""
+    pilot_budget = round(PILOT_SHARE * budget)
+    first = quarter == 0
+    plan = first_plan(
+        lookups_expected=max(float((scored.score[first] >= LOWEST_THRESHOLD).sum()), 1.0),
+        label_budget=round(pilot_budget / PILOT_SHARE),
+    )
+    pilot = _draw(scored, first, plan, blank.seed)
+    window = (quarter == 1) | (quarter == 2)
+    return _with_window(blank, scored, quarter, window, pilot, budget - len(pilot), used=len(pilot))
+
+
+def _certified_on(
+    blank: Outcome, scored: _Scored, quarter: Any, *, found_labels: Labels, budget: int
+) -> Outcome:
+    """A learned score: planned with the labels that it was judged on, certified on the third quarter."""
+    return _with_window(
+        blank, scored, quarter, quarter == 2, found_labels, budget, used=blank.labels
+    )
+
+
+def _with_window(
+    blank: Outcome,
+    scored: _Scored,
+    quarter: Any,
+    window: BoolArray,
+    earlier: Labels,
+    budget: int,
+    *,
+    used: int,
+) -> Outcome:
+    before = scored.score[quarter < int(quarter[window].min())]
+    plan = next_plan(
+        earlier,
+        before,
+        guarded_score=np.zeros(0),
+        target_level=blank.target or 0.0,
+        label_budget=budget,
+        traffic_ratio=float(window.sum()) / max(before.size, 1),
+    )
+    labels = _draw(scored, window, plan, blank.seed + 1_000)
+    rates = np.asarray(
+        [inclusion_probability(plan, s, guarded=False) for s in scored.score[window]]
+    )
+    answer = recommend(
+        labels,
+        make_lookups(scored.score[window], rates),
+        target_level=blank.target or 0.0,
+        floor=plan.certify_floor,
+        confidence=CONFIDENCE,
+    )
+    done = replace(blank, labels=used + len(labels))
+    if not isinstance(answer, Recommendation):
+        return done
+    done = _served(done, scored, quarter == 3, answer.threshold)
+    inside = window & (scored.score >= answer.threshold)
+    return replace(
+        done,
+        window_hits=int(inside.sum()),
+        window_false_hits=int((inside & ~scored.right).sum()),
+    )
+
+
+def _served(blank: Outcome, scored: _Scored, judged: BoolArray, threshold: float) -> Outcome:
+    hit = judged & (scored.score >= threshold)
+    return replace(
+        blank,
+        threshold=threshold,
+        lookups=int(judged.sum()),
+        hits=int(hit.sum()),
+        false_hits=int((hit & ~scored.right).sum()),
+    )
+
+
+def _draw(scored: _Scored, window: BoolArray, plan: SamplingPlan, seed: int) -> Labels:
+    """Labels of independently drawn lookups, by reviewers who know the truth."""
+    rows, rate = _drawn(scored.score, window, plan, seed)
+    return make_labels(scored.score[rows], ~scored.right[rows], inclusion_probability=rate)
+
+
+def _drawn(
+    score: FloatArray, window: BoolArray, plan: SamplingPlan, seed: int
+) -> tuple[Any, FloatArray]:
+    rng = np.random.default_rng(seed)
+    rate = np.asarray([inclusion_probability(plan, s, guarded=False) for s in score])
+    rows = np.flatnonzero(window & (rng.uniform(size=score.size) < rate))
+    return rows, rate[rows]
+
+
+def _learned(
+    log: Log, guarded: _Scored, quarter: Any, target: float, budget: int, seed: int
+) -> tuple[_Scored | None, Comparison | None, Labels, int, Scorer | None]:
+    """(the learned score over the log, the comparison, labels it was judged on, labels used, the scorer)."""
+    window = quarter <= 1
+    wanted = round(LEARN_LABELS * budget)
+    above = max(float((guarded.score[window] >= LOWEST_THRESHOLD).sum()), 1.0)
+    rate = min(1.0, wanted / above)
+    plan = SamplingPlan(rate, LOWEST_THRESHOLD, (LOWEST_THRESHOLD,), (0.0,), 0.0)
+    rows, probability = _drawn(guarded.score, window, plan, seed + 500)
+    at = round(LEARN_SHARE * rows.size)
+    judge = rows[at:]
+    none = make_labels(np.zeros(0), np.zeros(0, dtype=np.bool_))
+    picked = log.x[rows, guarded.column[rows]]
+    bad = ~guarded.right[rows]
+    cluster = log.entry[rows, guarded.column[rows]]
+    try:
+        scorer = fit(
+            Rows(picked[:at], bad[:at], np.ones(at), cluster[:at]), WordWeights({}), fingerprint=""
+        )
+    except ValueError:  # too few of one verdict
+        return None, None, none, int(rows.size), None
+    value = np.full(log.cosine.shape, -np.inf)
+    servable = np.isfinite(log.cosine) & ~log.refused & (log.cosine >= scorer.model.least_cosine)
+    value[servable] = [scorer.of_row(row) for row in log.x[servable].tolist()]
+    learned = _best(log, value)
+    # on trial each score is given the pair that was reviewed, as in production
+    new = value[judge, guarded.column[judge]]
+    new = np.where(np.isfinite(new), new, 0.0)
+    found = compare(
+        guarded.score[judge],
+        new,
+        bad[at:],
+        1.0 / probability[at:],
+        np.unique(cluster[at:], return_inverse=True)[1],
+        lookups=float(window[: judge.max() + 1].sum() - window[: judge.min()].sum()),
+        cap=target,
+        confidence=CONFIDENCE,
+    )
+    judged_on = make_labels(new, bad[at:], inclusion_probability=probability[at:])
+    return learned, found, judged_on, int(rows.size), scorer
+
+
+def _peers(traffic: Traffic, log: Log, bare: _Scored, quarter: Any, labels: int) -> list[Outcome]:
+    blank = Outcome(traffic.line, traffic.seed, "", None, None, 0, 0, 0, 0)
+    judged = quarter == 3
+    found = [
+        _served(replace(blank, rule=f"cosine >= {t:.2f}"), bare, judged, t)
+        for t in (0.80, 0.90, 0.95)
+    ]
+    # the log holds no candidate under the lowest threshold: its first one counts as it is
+    gptcache = replace(blank, rule=f"GPTCache's default (cosine >= {peers.GPTCACHE_COSINE})")
+    found.append(_gptcache(gptcache, traffic, log))
+    rng = np.random.default_rng(traffic.seed)
+    pool = np.flatnonzero((quarter < 3) & np.isfinite(bare.score))
+    drawn = rng.choice(pool, min(labels, pool.size), replace=False)
+    threshold = peers.best_f1(bare.score[drawn], bare.right[drawn])
+    redis = replace(blank, rule="best F1 (RedisVL's optimiser)", labels=int(drawn.size))
+    found.append(_served(redis, bare, judged, threshold))
+    for delta in (0.01, 0.03):
+        counted = peers.vcache(traffic, delta=delta, judged_from=0.75, seed=traffic.seed)
+        found.append(
+            replace(
+                blank,
+                rule=f"vCache, {delta:.0%} of all requests",
+                lookups=counted.lookups,
+                hits=counted.hits,
+                false_hits=counted.false_hits,
+                labels=counted.labels,
+            )
+        )
+    return found
+
+
+def _gptcache(blank: Outcome, traffic: Traffic, log: Log) -> Outcome:
+    from evaluation.bench.score_traffic import Entries
+
+    entries = Entries(traffic)
+    start = 0.75 * log.requests
+    lookups = hits = false_hits = 0
+    for n, request in enumerate(traffic.requests):
+        if entries.has_exact(n):
+            continue
+        if n >= start:
+            near = entries.nearest(n, 1)
+            is_hit = bool(near) and near[0][1] >= peers.GPTCACHE_COSINE
+            lookups += 1
+            hits += is_hit
+            false_hits += is_hit and traffic.requests[near[0][0]].group != request.group
+        entries.put(n)
+    return replace(
+        blank,
+        threshold=peers.GPTCACHE_COSINE,
+        lookups=lookups,
+        hits=hits,
+        false_hits=false_hits,
+    )
+
+
+def _interval(bad: int, n: int) -> tuple[float, float]:
+    """95 % by Clopper and Pearson; 0 … 1 of nothing."""
+    if not n:
+        return 0.0, 1.0
+    low = clopper_pearson_lower(bad, n, confidence=0.975)
+    return float(low), float(clopper_pearson_upper(bad, n, confidence=0.975))
+
+
+def render(bench: Bench) -> str:
+    """One row per line, target and rule, seeds added up."""
+    rows = [
+        "line       target  rule                                     hit rate   false/hits (95 %)        "
+        "false/all  labels  certified  broken  adopted"
+    ]
+    keys = dict.fromkeys((o.line, o.target, o.rule) for o in bench.outcomes)
+    for line, target, rule in keys:
+        own = [o for o in bench.outcomes if (o.line, o.target, o.rule) == (line, target, rule)]
+        hits, false_hits = sum(o.hits for o in own), sum(o.false_hits for o in own)
+        lookups = sum(o.lookups for o in own)
+        share = "–"
+        if hits:
+            low, high = _interval(false_hits, hits)
+            share = f"{false_hits / hits:6.2%} ({low:.2%}–{high:.2%})"
+        certified = f"{sum(o.threshold is not None for o in own)}/{len(own)}" if target else "–"
+        broken = f"{sum(o.is_broken for o in own)}" if target else "–"
+        adopted = [o.adopted for o in own if o.adopted is not None]
+        rows.append(
+            f"{line:10} {'–' if target is None else f'{target:.0%}':>6}  {rule:40} {hits / max(lookups, 1):8.1%}   "
+            f"{share:24} {false_hits / max(lookups, 1):8.2%}  {sum(o.labels for o in own) // len(own):6}  "
+            f"{certified:>9}  {broken:>6}  {f'{sum(adopted)}/{len(adopted)}' if adopted else '–':>7}"
+        )
+    rows.append("")
+    for line, best in bench.best.items():
+        ms = [v for k, v in bench.times_ms.items() if k.rsplit(" ", 1)[0] == line]
+        mean = {name: float(np.mean([m[name] for m in ms])) for name in ms[0]}
+        rows.append(
+            f"{line}: a perfect cache would hit {best:.1%}; ms per lookup: "
+            + ", ".join(f"{name} {value:.2f}" for name, value in mean.items())
+        )
+    return "\n".join(rows)

@@ -156,10 +156,10 @@ def test_upstream_that_cannot_be_reached_answers_everybody(sqlite_url: str, tmp_
         assert "x-should-retry" not in replies[0].headers  # another try may well succeed
 
 
-@pytest.mark.parametrize("status", [401, 403, 429, 500])
+@pytest.mark.parametrize("status", [401, 429])
 def test_refusal_is_shared_within_one_account_alone(rig: Rig, status: int) -> None:
     """Provider keys of one tenant: whose key is refused or used up is told so, the others call with theirs."""
-    rig.fault(status=status, first_byte_s=0.5)
+    rig.fault(status=status, first_byte_s=2.0)
 
     async def scene() -> tuple[list[httpx2.Response], list[httpx2.Response]]:
         refused = asyncio.create_task(

@@ -260,7 +260,7 @@ def _unit(tokens: list[Token], at: int) -> tuple[str, Fraction, int] | None:
             and key.isascii()
             and key.isalpha()
             and token.text.isupper()
-            and key != "w"
+            and key not in ("w", "v", "l")
         ):
             return None
         if key in ("foot", "quarter"):

@@ -120,8 +120,7 @@ _JOINING = frozenset("and or nor plus vs versus with & 和 与 跟 或 及 以�
 
 def _places_swapped(pair: Alignment) -> str:
     """X joined to Y in one text and Y to X in the other, word for word: `dog bit man`, `man bit dog`."""
-    a = [inflection(key).lemma for key in pair.a.skeleton if key not in _ARTICLES]
-    b = [inflection(key).lemma for key in pair.b.skeleton if key not in _ARTICLES]
+    a, b = _plain_words(pair.a), _plain_words(pair.b)
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1
@@ -142,6 +141,12 @@ def _places_swapped(pair: Alignment) -> str:
                 left, right = " ".join(a[:x]), " ".join(a[-y:])
                 return f"{left} … {right} vs {right} … {left}"
     return ""
+
+
+def _plain_words(text: Analysis) -> list[str]:
+    """The lemmas of a text without articles; a letter in a Chinese text is none."""
+    small = _ARTICLES if text.script != "han" else frozenset[str]()
+    return [inflection(key).lemma for key in text.skeleton if key not in small]
 
 
 def _names_one_thing(words: list[str], start: int, end: int) -> bool:

@@ -33,6 +33,8 @@ _NUMBER = re.compile(
 )
 _SCALE = {"百": 100, "千": 1000, "万": 10**4, "亿": 10**8, "万亿": 10**12}
 _A_NOT_A = re.compile(r"([\u4e00-\u9fff])[不没]\1(?=[\u4e00-\u9fff])")
+_WHICH_HOUR = re.compile(r"(?<!有)几点钟?(?![建意要])|几号(?![楼线])")
+_WHICH_DAYS = re.compile(r"(?<![这那过前后近没好])几天")
 _RHETORIC = re.compile(r"难道(?:不是|不|没有|没)?")
 """A question that expects its answer; it asks what the plain one asks."""
 _UNABLE = re.compile(zh.UNABLE)
@@ -103,6 +105,7 @@ def ask_forms(text: str) -> str:
     text = _NO_HAVE.sub(
         lambda match: {"有": "有", "是": "", "会": "会"}.get(match.group()[0], "可以"), text
     )
+    text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
     text = _RHETORIC.sub("", text)
     text = _A_NOT_A.sub(r"\1", text)
     text = _UNABLE.sub(lambda match: f"{match[1].replace('了', '')}不能", text)

@@ -25,12 +25,12 @@ _HARMLESS_STATES = frozenset(
         "just",
     }
 )
-_COUNTING = frozenset({"howmany", "howmuch", "howlong", "howfar"})
+_COUNTING = frozenset({"count", "howmany", "howmuch", "howlong", "howfar"})
 _SPECIFIC = frozenset(
     {"why", "when", "where", "who", "howlong", "howmany", "howmuch", "howoften", "howfar", "howold"}
 )
 _HOW_CLASHES = frozenset(
-    {"why", "when", "who", "howlong", "howmany", "howoften", "howfar", "howold", "howmuch"}
+    {"count", "why", "when", "who", "howlong", "howmany", "howoften", "howfar", "howold", "howmuch"}
 )
 
 
@@ -121,6 +121,8 @@ def question(pair: Alignment) -> Refusal | None:
     if kinds <= _SPECIFIC or ("how" in kinds and kinds & _HOW_CLASHES):
         if kinds == {"howmany", "howmuch"} or kinds == {"howlong", "when"}:
             return None
+        return Refusal("question", f"{left} vs {right}")
+    if kinds == {"count", "howmuch"}:
         return Refusal("question", f"{left} vs {right}")
     if kinds == {"what", "why"} and not _has_own_content(pair):
         return Refusal("question", f"{left} vs {right}")

@@ -35,6 +35,9 @@ _QUESTIONS = {
     "谁": "who", "多久": "howlong", "多长时间": "howlong", "价格": "howmuch", "多少": "howmany", "几": "howmany",
     "什么": "what", "哪些": "what", "哪个": "what", "哪款": "what", "怎么样": "what", "怎么办": "how", "多远": "howfar",
 }  # fmt: skip
+_MEASURES = frozenset(
+    "米 公里 里 度 岁 人 个 层 台 本 辆 只 条 名 位 平方米 平米 种 家 所 站 页".split()
+)
 _AUXILIARIES = frozenset(
     "is are was were do does did can could may might must should will would has have had shall am".split()
 )
@@ -118,7 +121,9 @@ class MarkReader:
     def chinese(self, key: str, stream: list[Token], at: int) -> None:
         """Note what a Chinese word marks."""
         if key in _QUESTIONS and not self.question:
-            self.question = _QUESTIONS[key]
+            after = stream[at + 1].key if at + 1 < len(stream) else ""
+            counted = key in ("多少", "几") and after in _MEASURES
+            self.question = "count" if counted else _QUESTIONS[key]
         if key in _MODALS and not _is_polite(stream, at):
             self.modals.add(_MODALS[key])
         dated = at + 1 < len(stream) and stream[at + 1].kind == "date"

@@ -27,6 +27,9 @@ _SPOKEN_OPERATORS = {"plus": "+", "minus": "-", "times": "*", "multiplied": "*",
 def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     token = stream[at]
     key = token.key
+    if reader.han and len(key) == 1 and token.text.isupper():
+        reader.add(key, "name", token.text)  # A座, B仓: no article
+        return 1
     owned = key.endswith("'s")
     if owned:
         key = key[:-2]

@@ -14,7 +14,7 @@ HOW = "how"
 """The role of the verb after a word that asks how: it may stand before or after its object."""
 _HOW = frozenset({"怎么", "如何", "怎样", "咋"})
 _COPULAS = frozenset("是 在 为 要 达到 达 大概 大约 最好 需要 能 价格 消费".split())
-ROLES = {"从": "from", "到": "to", "比": "than"}
+ROLES = {"从": "from", "自": "from", "到": "to", "往": "to", "向": "to", "比": "than"}
 
 
 def read_han(reader: Reader, stream: list[Token], at: int) -> None:

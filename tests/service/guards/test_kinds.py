@@ -83,7 +83,9 @@ def test_a_length_in_another_unit_is_kept_if_equal_and_else_refused(
 
 
 @given(st.integers(1, 28), st.integers(1, 28), st.integers(1, 12), st.integers(1, 12))
-def test_another_day_is_refused_and_another_notation_kept(d1: int, d2: int, m1: int, m2: int) -> None:
+def test_another_day_is_refused_and_another_notation_kept(
+    d1: int, d2: int, m1: int, m2: int
+) -> None:
     """3 May, May 3rd; 5月3日, 五月三号 and so on."""
     months = "January February March April May June July August September October November December"
     one, two = months.split()[m1 - 1], months.split()[m2 - 1]
@@ -110,7 +112,10 @@ def test_from_and_to_changed_over_is_refused_and_moved_together_is_kept(two: lis
 @given(TWO)
 def test_another_name_is_refused(two: list[int]) -> None:
     """One frame with another place in it."""
-    for names, frame in ((CITIES, "Which museums are there in {}?"), (CITIES_ZH, "{}有哪些博物馆？")):
+    for names, frame in (
+        (CITIES, "Which museums are there in {}?"),
+        (CITIES_ZH, "{}有哪些博物馆？"),
+    ):
         x, y = (names[place] for place in two)
         assert judge(frame.format(x), frame.format(y)) is not None
 
@@ -138,7 +143,16 @@ def test_a_chinese_denial_is_refused_and_twice_denied_kept(said: str) -> None:
 
 @given(
     st.sampled_from(
-        ["免费的", "二手的", "带有泳池的", "提供早餐的", "有停车位的", "经济型", "人均80元的", "支持刷卡的"]
+        [
+            "免费的",
+            "二手的",
+            "带有泳池的",
+            "提供早餐的",
+            "有停车位的",
+            "经济型",
+            "人均80元的",
+            "支持刷卡的",
+        ]
     ),
     st.sampled_from(["酒店", "餐馆", "民宿"]),
     st.sampled_from(

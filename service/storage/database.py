@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from service.errors import InvalidRequest
+from service.storage.gathering import PointQuery
 from service.storage.query import Query
 
 T = TypeVar("T")
@@ -69,6 +70,10 @@ class Database(Protocol):
 
     async def read(self, query: Query, params: dict[str, Any]) -> list[Row]:
         """Rows of one committed state."""
+        ...
+
+    async def read_point(self, point: PointQuery, params: dict[str, Any]) -> Row | None:
+        """One row or None, of a state no older than the call."""
         ...
 
     async def write(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:

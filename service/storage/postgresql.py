@@ -20,6 +20,7 @@ from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
 from service.storage.database import DuplicateKey, Row, Transaction, unkeepable
+from service.storage.gathering import Gathering, PointQuery
 from service.storage.query import Query
 from service.storage.writer import Work, Writer
 
@@ -97,6 +98,7 @@ class PostgresqlDatabase:
         self._pool = AsyncConnectionPool(
             self._conninfo,
             min_size=1,
+        self._gatherings: dict[str, Gathering] = {}
             max_size=READERS,
             open=False,
             timeout=self._budget_s,
@@ -161,6 +163,13 @@ class PostgresqlDatabase:
         """See `Database.write`; every commit is durable here."""
         if not self._writers:
             raise Unavailable("the database is not open")
+    async def read_point(self, point: PointQuery, params: dict[str, Any]) -> Row | None:
+        """See `Database.read_point`: together with the others that wait for the server."""
+        gathering = self._gatherings.get(point.one.name)
+        if gathering is None:
+            gathering = self._gatherings[point.one.name] = Gathering(point, self.read)
+        return await gathering.read(params)
+
         self._next = (self._next + 1) % len(self._writers)
 
         def run(tx: PostgresqlTransaction) -> T:

@@ -11,6 +11,7 @@ from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
 from service.storage.database import DuplicateKey, Row, Transaction, unkeepable
+from service.storage.gathering import PointQuery
 from service.storage.query import Query
 from service.storage.writer import Work, Writer
 
@@ -84,6 +85,11 @@ class SqliteDatabase:
             raise  # a fault of ours, not of the database's: waiting would not mend it
         except sqlite3.Error as error:
             raise Unavailable(f"SQLite: {error}") from error
+
+    async def read_point(self, point: PointQuery, params: dict[str, Any]) -> Row | None:
+        """See `Database.read_point`: as soon as it is asked for, since there is no round trip to share."""
+        rows = await self.read(point.one, params)
+        return rows[0] if rows else None
 
     async def write(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
         """See `Database.write`."""

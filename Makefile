@@ -27,7 +27,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 # torch first, as a CPU build where the index has one: sentence-transformers alone may bring gigabytes of CUDA
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/pip install -q -c constraints.txt "torch==2.13.0" || $(BIN)/pip install -q torch
-	$(BIN)/pip install -q -c constraints.txt -e ".[models,dev]"
+	$(BIN)/pip install -q -c constraints.txt -e ".[models,otel,dev]"
 	@touch $@
 
 setup: $(VENV)/.installed ## Make .venv with the service and its page (torch-free)

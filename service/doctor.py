@@ -9,6 +9,7 @@ from typing import Any
 
 from index.embedding import catalog
 from index.types import EmbeddingError
+from service import doctor_machines
 from service.errors import SurehitError
 from service.serving import check as check_serving
 from service.settings import Settings
@@ -33,6 +34,14 @@ class Check:
 def run(settings: Settings) -> list[Check]:
     """All checks, in the order in which a start would meet them."""
     found = [_data_dir(settings), _database(settings), _schema(settings), _address(settings)]
+    if settings.search == "pgvector":
+        found.append(Check("pgvector", *doctor_machines.pgvector_version(settings)))
+    if settings.read_dsn:
+        found.append(Check("replica", *doctor_machines.replica(settings)))
+    if settings.embed_url:
+        model = settings.embed_model or catalog.default_for("en")
+        server = doctor_machines.embedding_server(settings, model)
+        return [*found, Check("embedding server", *server)]
     names = dict.fromkeys((catalog.default_for("en"), catalog.default_for("zh")))
     return found + [_model(settings, name) for name in names]
 

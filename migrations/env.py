@@ -24,6 +24,7 @@ def run(connection: Connection) -> None:
         connection=connection,
         target_metadata=Base.metadata,
         transaction_per_migration=True,
+        transactional_ddl=True,  # a starter that dies in the middle leaves nothing behind
         render_as_batch=connection.dialect.name == "sqlite",
         compare_type=False,
     )
@@ -39,6 +40,7 @@ def main() -> None:
     engine = create_engine(url, poolclass=pool.NullPool)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _sqlite_pragmas)
+        event.listen(engine, "begin", _sqlite_begin)
     with _alone(engine), engine.connect() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SET lock_timeout = '4s'"))
@@ -69,7 +71,13 @@ def _alone(engine: Engine) -> Iterator[None]:
         lock.close()
 
 
+def _sqlite_begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
 def _sqlite_pragmas(connection: object, _record: object) -> None:
+    # the driver's own BEGIN comes with the first row that is written, too late for a CREATE TABLE
+    connection.isolation_level = None  # type: ignore[attr-defined]
     cursor = connection.cursor()  # type: ignore[attr-defined]
     cursor.execute("PRAGMA busy_timeout=10000")
     cursor.execute("PRAGMA page_size=16384")  # must stand before the first table

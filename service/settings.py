@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import tempfile
 from pathlib import Path
 from typing import Literal
 
@@ -217,10 +218,9 @@ class Settings(BaseSettings):
             return hashlib.sha256(given.encode()).digest()
         path = self.data_dir / "sampling.key"
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.write(secrets.token_bytes(32))
+        is_empty = path.exists() and not path.stat().st_size  # left so by a crash
+        if is_empty or not path.exists():
+            _place_secret(path, replace=is_empty)
         return path.read_bytes()
 
     @classmethod
@@ -235,3 +235,19 @@ class Settings(BaseSettings):
         """Arguments win over the environment, which wins over `surehit.toml` here."""
         toml = TomlConfigSettingsSource(settings_cls, toml_file="surehit.toml")
         return init_settings, env_settings, toml
+
+
+def _place_secret(path: Path, *, replace: bool) -> None:
+    """32 random bytes in a file that appears whole; of two processes that make one at once, one wins."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # its owner's alone
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(secrets.token_bytes(32))
+        if replace:
+            os.replace(temporary, path)
+        else:
+            with contextlib.suppress(FileExistsError):
+                os.link(temporary, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)

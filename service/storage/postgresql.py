@@ -36,6 +36,12 @@ STATEMENT_S = 15
 WRITE_S = 20.0
 """Longest wait for a commit. Then the connection is cut, so that a server that hangs does not hold its writer."""
 
+CONNECT_S = 5
+"""Longest wait for a new connection: psycopg's own 130 s would outlast the outage that made it wait."""
+
+RETRY_S = 2.0
+"""The pool's pause between two tries to connect: its own rises to minutes, and with it the time to recover."""
+
 WRITERS = 2
 """Write connections of one process: a second one, so that one slow commit doesn't hold every store."""
 
@@ -92,18 +98,20 @@ class PostgresqlDatabase:
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Row]] | None = None
         self._writers: list[Writer] = []
         self._next = 0
+        self._gatherings: dict[str, Gathering] = {}
 
     async def open(self) -> None:
         """Open the pool; the first connection must succeed within the budget (at least 5 s)."""
         self._pool = AsyncConnectionPool(
             self._conninfo,
             min_size=1,
-        self._gatherings: dict[str, Gathering] = {}
             max_size=READERS,
             open=False,
             timeout=self._budget_s,
+            reconnect_timeout=RETRY_S,  # then it starts anew, when somebody next asks for a connection
             kwargs={
                 "autocommit": True,
+                "connect_timeout": CONNECT_S,
                 "prepare_threshold": 0,
                 "row_factory": tuple_row,
                 **connection_settings(self._conninfo, statement_s=self._budget_s, **self._options),
@@ -155,6 +163,13 @@ class PostgresqlDatabase:
                 raise
             raise Unavailable(f"PostgreSQL: {_short(error)}") from error
 
+    async def read_point(self, point: PointQuery, params: dict[str, Any]) -> Row | None:
+        """See `Database.read_point`: together with the others that wait for the server."""
+        gathering = self._gatherings.get(point.one.name)
+        if gathering is None:
+            gathering = self._gatherings[point.one.name] = Gathering(point, self.read)
+        return await gathering.read(params)
+
     async def _has_vectors(self) -> bool:
         rows = await self.read(_HAS_VECTORS, {})
         return rows[0][0] is not None
@@ -163,13 +178,6 @@ class PostgresqlDatabase:
         """See `Database.write`; every commit is durable here."""
         if not self._writers:
             raise Unavailable("the database is not open")
-    async def read_point(self, point: PointQuery, params: dict[str, Any]) -> Row | None:
-        """See `Database.read_point`: together with the others that wait for the server."""
-        gathering = self._gatherings.get(point.one.name)
-        if gathering is None:
-            gathering = self._gatherings[point.one.name] = Gathering(point, self.read)
-        return await gathering.read(params)
-
         self._next = (self._next + 1) % len(self._writers)
 
         def run(tx: PostgresqlTransaction) -> T:
@@ -212,7 +220,7 @@ class _WriteConnection:
             autocommit=True,
             row_factory=tuple_row,
             prepare_threshold=0,
-            connect_timeout=5,
+            connect_timeout=CONNECT_S,
             **connection_settings(info, statement_s=STATEMENT_S),
         )
 

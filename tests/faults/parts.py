@@ -1,0 +1,278 @@
+"""Workers as processes that can be killed, clients that remember what they were told, and a line that can be held."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from evaluation.bench.processes import free_port
+
+START_S = 110.0
+LINE = "faults"
+
+
+class Worker:
+    """`surehit serve` in a process of its own."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        url: str = "",
+        *,
+        knobs: dict[str, Any] | None = None,
+        limit: Callable[[], None] | None = None,
+        **environment: str,
+    ) -> None:
+        """`limit` runs in the new process before anything else (resource limits)."""
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = data_dir / f"worker-{self.port}.log"
+        module = "service.cli" if knobs is None else "tests.faults.knobs"
+        settings = {
+            "SUREHIT_DATA_DIR": str(data_dir),
+            "SUREHIT_DATABASE_URL": url,
+            "SUREHIT_EMBED_THREADS": "1",
+            "FAULT_KNOBS": json.dumps(knobs or {}),
+            **environment,
+        }
+        data_dir.mkdir(parents=True, exist_ok=True)
+        self.began = time.monotonic()
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", module, "serve", "--port", str(self.port)],
+                env={**os.environ, **settings},
+                stdout=log,
+                stderr=log,
+                preexec_fn=limit,
+            )
+
+    async def ready(self, path: str = "/healthz") -> float:
+        """Seconds from the start to the first answer with 200."""
+        async with httpx2.AsyncClient(base_url=self.url, timeout=5) as http:
+            while True:
+                with contextlib.suppress(httpx2.HTTPError):
+                    if (await http.get(path)).status_code == 200:
+                        return time.monotonic() - self.began
+                said = self.log.read_text(errors="replace")[-2000:]
+                assert self.process.poll() is None, said
+                assert time.monotonic() - self.began < START_S, said
+                await asyncio.sleep(0.02)
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def end(self) -> None:
+        """A clean end."""
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+
+@asynccontextmanager
+async def worker(*args: Any, **settings: Any) -> AsyncIterator[Worker]:
+    """A worker that answers; it is ended with the block."""
+    started = Worker(*args, **settings)
+    try:
+        await started.ready()
+        yield started
+    finally:
+        started.end()
+
+
+async def make_line(url: str, *, name: str = LINE, **settings: Any) -> None:
+    """A line; by default of the exact tier alone, since most faults don't concern models."""
+    async with httpx2.AsyncClient(base_url=url, timeout=30) as http:
+        reply = await http.put(f"/v1/lines/{name}", json={"mode": "exact"} | settings)
+        assert reply.status_code == 200, reply.text
+
+
+@dataclass
+class Clients:
+    """Callers that store and look up, and what they saw."""
+
+    line: str = LINE
+    seen: Counter[str] = field(default_factory=Counter)
+    acknowledged: dict[str, str] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    slowest_s: float = 0.0
+    slowest_lookup_s: float = 0.0
+    prefix: str = "q"
+    size: int = 20
+    """Characters of an answer."""
+    _number: int = 0
+
+    async def store(self, http: httpx2.AsyncClient) -> None:
+        """Store a new answer; it is remembered once it was acknowledged."""
+        self._number += 1
+        prompt = f"{self.prefix} {self._number}"
+        answer = f"answer to {prompt} " + os.urandom(self.size // 2).hex()
+        body = {"line": self.line, "prompt": prompt, "response": answer}
+        reply = await self._send(http, "store", body)
+        if reply is not None and reply.status_code == 201:
+            self.acknowledged[prompt] = answer
+
+    async def lookup(self, http: httpx2.AsyncClient, prompt: str) -> str:
+        """Look something up that was stored; how it ended."""
+        began = time.monotonic()
+        reply = await self._send(http, "lookup", {"line": self.line, "prompt": prompt})
+        self.slowest_lookup_s = max(self.slowest_lookup_s, time.monotonic() - began)
+        if reply is None or reply.status_code != 200:
+            return "none"
+        found = reply.json()
+        how = str(found.get("tier") or found["reason"])
+        if found["outcome"] == "hit" and found["response"] != self.acknowledged.get(prompt):
+            self.wrong.append(prompt)
+        self.seen["hit" if found["outcome"] == "hit" else f"miss ({how})"] += 1
+        return how
+
+    async def _send(
+        self, http: httpx2.AsyncClient, act: str, body: dict[str, Any]
+    ) -> httpx2.Response | None:
+        began = time.monotonic()
+        try:
+            reply = await http.post(f"/v1/{act}", json=body)
+        except httpx2.HTTPError:
+            self.seen[f"{act}: no answer"] += 1
+            return None
+        finally:
+            self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+        if reply.status_code >= 400 or act == "store":
+            self.seen[f"{act} {reply.status_code}"] += 1
+        return reply
+
+    async def work(self, url: str, until: asyncio.Event, *, pause_s: float = 0.005) -> None:
+        """Store and look up in turns until the event is set."""
+        async with httpx2.AsyncClient(base_url=url, timeout=40) as http:
+            while not until.is_set():
+                await self.store(http)
+                await asyncio.sleep(pause_s)
+                if self.acknowledged:
+                    await self.lookup(http, next(reversed(self.acknowledged)))
+                await asyncio.sleep(pause_s)
+
+    @asynccontextmanager
+    async def working(self, *urls: str, clients: int = 2) -> AsyncIterator[None]:
+        """Clients of each address at work during the block."""
+        until = asyncio.Event()
+        tasks = [
+            asyncio.create_task(self.work(url, until)) for url in urls for _ in range(clients)
+        ]
+        try:
+            yield
+        finally:
+            until.set()
+            await asyncio.gather(*tasks)
+
+    async def lost(self, url: str) -> list[str]:
+        """What was acknowledged and is not served as it was stored."""
+        async with httpx2.AsyncClient(base_url=url, timeout=30) as http:
+            missing = []
+            for prompt, answer in list(self.acknowledged.items()):
+                body = {"line": self.line, "prompt": prompt}
+                found = (await http.post("/v1/lookup", json=body)).json()
+                if found.get("response") != answer:
+                    missing.append(f"{prompt}: {found}")
+            return missing
+
+    def summary(self) -> str:
+        """What was seen, as one line of the table."""
+        told = ", ".join(f"{what} ×{n}" for what, n in sorted(self.seen.items()))
+        return f"{told}; slowest {self.slowest_s:.1f} s"
+
+
+async def well_after(url: str, *, line: str = LINE, limit_s: float = 60.0) -> float:
+    """Seconds until a store is acknowledged and the next lookup hits."""
+    began = time.monotonic()
+    async with httpx2.AsyncClient(base_url=url, timeout=30) as http:
+        while time.monotonic() - began < limit_s:
+            body = {"line": line, "prompt": f"recovered? {time.monotonic_ns()}"}
+            with contextlib.suppress(httpx2.HTTPError):
+                stored = await http.post("/v1/store", json=body | {"response": "yes"})
+                if stored.status_code == 201:
+                    found = (await http.post("/v1/lookup", json=body)).json()
+                    if found["outcome"] == "hit":
+                        return time.monotonic() - began
+            await asyncio.sleep(0.02)
+    raise AssertionError(f"not well within {limit_s:g} s")
+
+
+class Link:
+    """A TCP relay to a Unix socket that can be slow, silent or cut."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._open = asyncio.Event()
+        self._open.set()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self.delay_s = 0.0
+        self.refuses = False
+        self.port = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Link]:
+        """Listen during the block."""
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            server.close()
+            self.go_on()
+            self.cut()
+            await asyncio.sleep(0.05)
+
+    def hold(self) -> None:
+        """Pass nothing on, and say nothing."""
+        self._open.clear()
+
+    def go_on(self) -> None:
+        """Pass on what was held, and all that comes."""
+        self.refuses = False
+        self._open.set()
+
+    def cut(self) -> None:
+        """Break every connection; new ones are refused until `go_on` when `refuses` was set."""
+        for writer in list(self._writers):
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.refuses:
+            writer.transport.abort()
+            return
+        back, out = await asyncio.open_unix_connection(self._target)
+        self._writers |= {writer, out}
+        try:
+            await asyncio.gather(self._pass(reader, out), self._pass(back, writer))
+        finally:
+            self._writers -= {writer, out}
+
+    async def _pass(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await source.read(65_536):
+                if self.delay_s:
+                    await asyncio.sleep(self.delay_s)
+                await self._open.wait()
+                target.write(data)
+                await target.drain()
+        with contextlib.suppress(OSError):
+            target.close()

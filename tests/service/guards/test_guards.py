@@ -205,7 +205,7 @@ def test_a_broken_reading_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ten_thousand_characters_are_judged_in_bounded_time(seed: str) -> None:
     """Long or hostile texts cannot hold up a lookup."""
     text = (seed * 10_000)[:10_000]
-    start = time.perf_counter()
+    start = time.thread_time()
     judge(text, text[:-1] + "z")
     judge(text, text.replace("e", "o") + "?")
-    assert time.perf_counter() - start < 3.0
+    assert time.thread_time() - start < 2.0  # of the processor, so that a busy machine says nothing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import orjson
 from fastapi import APIRouter, Query, Request, Response
 
 from evaluation import audit_http, curves, decision_rows, labels_io, publish, review_http, tuning
@@ -12,6 +13,7 @@ from evaluation.http_parts import desk, json_reply, score_pairs
 from service.api.dependencies import Admin, CacheDep, Reviewer, User
 from service.errors import InvalidRequest
 from service.lines import check_name
+from service.storage import scorers as scorer_rows
 
 tuning_router = APIRouter(tags=["tuning"])
 
@@ -75,6 +77,19 @@ async def get_decisions(line: str, request: Request, caller: User) -> Response:
         for decision in await decision_rows.of_line(d.db, caller.tenant, line=line)
     ]
     return json_reply({"decisions": found, "events": [publish.event_as_dict(e) for e in events]})
+
+
+@tuning_router.get("/v1/lines/{line}/scores")
+async def get_scores(line: str, request: Request, caller: User) -> Response:
+    """The line's score, and those that it has learned, newest first, with what each was adopted for."""
+    d = desk(request)
+    policy = await d.policy(caller.tenant, line)
+    rows = await scorer_rows.of_line(d.db, caller.tenant, line=line)
+    learned = [
+        {"score": version, "created_ms": at, "by": by, "trial": orjson.loads(report)}
+        for version, at, by, report in rows
+    ]
+    return json_reply({"score": policy.config.score, "learned": learned})
 
 
 @tuning_router.post("/v1/lines/{line}/decisions/{decision_id}/apply")

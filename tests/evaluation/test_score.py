@@ -269,6 +269,52 @@ async def test_an_older_decision_brings_its_score_back(sqlite_url: str, tmp_path
             )
 
 
+async def test_a_threshold_is_certified_on_the_learned_scores_own_scale(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    """Labels of the new score alone; an alarm does not fall back on a threshold of the cosine."""
+    clock = Clock()
+    async with running(sqlite_url, tmp_path, clock=clock) as client:
+        desk = await learnable(client, clock, target_false_hit_rate=0.5)
+        on_cosine = await tuning.tune(desk, "default", line="faq", apply=True, by="test")
+        assert on_cosine.applied
+        await client.call("PATCH", "/v1/lines/faq", {"target_false_hit_rate": 0.05})
+        await tuning.tune(desk, "default", line="faq", apply=True, score="learned", by="test")
+        await client.call("PATCH", "/v1/lines/faq", {"sampling": ALL})
+        clock.turn(1)
+        value = np.random.default_rng(3).uniform(0.7, 1.0, 400)
+        await logged(client, value.tolist(), verdicts((value < 0.75).tolist()))
+        found = await tuning.tune(desk, "default", line="faq", apply=True, by="test")
+        assert found.applied
+        policy = await desk.policy("default", "faq")
+        assert policy.config.score.startswith("learned-")
+        assert (policy.config.mode, policy.is_certified) == ("serve", True)
+        assert policy.config.threshold == pytest.approx(0.74, abs=0.02)
+        decisions = (await client.call("GET", "/v1/lines/faq/decisions")).json()["decisions"]
+        assert [d["score"] for d in decisions] == [policy.config.score, "cosine"]
+        scores = (await client.call("GET", "/v1/lines/faq/scores")).json()
+        assert scores["score"] == policy.config.score
+        assert [s["score"] for s in scores["learned"]] == [policy.config.score]
+        assert scores["learned"][0]["trial"]["comparison"]["lower"] > 0.0
+        version = await desk.score_version(policy)
+        ids = (desk.new_id(), desk.new_id())
+
+        def raise_alarm(tx: Any) -> Any:
+            tx.text("UPDATE decisions SET threshold = 0.99 WHERE score_version NOT LIKE '%score-%'")
+            return publish.tighten(
+                tx,
+                policy,
+                now=desk.clock_ms(),
+                reason="test",
+                score_version=version,
+                event_ids=ids,
+                change_id=desk.new_id(),
+            )
+
+        assert await desk.db.write(raise_alarm) is None
+        assert (await desk.policy("default", "faq")).config.mode == "exact"
+
+
 async def test_too_few_labels_stay_with_the_cosine_and_say_how_many(
     sqlite_url: str, tmp_path: Path
 ) -> None:

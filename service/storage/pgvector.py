@@ -36,7 +36,8 @@ EF_SEARCH = 100
 
 _LOCK_ID = 7_305_411_928_002
 _BATCH = 5_000
-_FILLED = "complete"
+_FILLED = "complete 1"
+"""Comment of the table once every entry has its row; another number when table, function or trigger change."""
 
 log = structlog.get_logger("surehit.pgvector")
 
@@ -115,14 +116,18 @@ def prepare(url: str, *, tell: Callable[[str], None] = lambda text: None) -> Non
     """
     try:
         with _session(url) as connection:
+            # First without locks: a start must wait neither for a graph that is being built nor hold up searches.
+            if _is_ready(connection):
+                return
             connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK_ID,))
+            if _is_ready(connection):
+                return
             _extension(connection)
             _schema(connection)
-            if _comment(connection) != _FILLED:
-                _fill(connection, tell)
-                connection.execute("ANALYZE entry_vectors")
-                connection.execute(f"COMMENT ON TABLE entry_vectors IS '{_FILLED}'")
-                _index(connection, tell)
+            _fill(connection, tell)
+            connection.execute("ANALYZE entry_vectors")
+            _index(connection, tell)
+            connection.execute(f"COMMENT ON TABLE entry_vectors IS '{_FILLED}'")
     except psycopg.Error as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise Unavailable(f"search = pgvector: {reason}") from error
@@ -138,6 +143,7 @@ def index_large_partitions(
     try:
         with _session(url) as connection:
             row = connection.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK_ID,)).fetchone()
+            # the lock of `prepare` as well: the first graphs are its own
             return _index(connection, tell, large=large) if row and row[0] else 0
     except psycopg.Error as error:
         raise Unavailable(f"indexing vectors: {str(error).splitlines()[0]}") from error
@@ -146,7 +152,13 @@ def index_large_partitions(
 def _session(url: str) -> psycopg.Connection[Any]:
     """A session whose statements may take long; what it locks is free when it ends."""
     info = conninfo(url)
-    settings = connection_settings(info, statement_s=86_400, maintenance_work_mem="512MB")
+    settings = connection_settings(
+        info,
+        statement_s=86_400,
+        maintenance_work_mem="512MB",
+        # each would take its share of shared memory, of which containers have little
+        max_parallel_maintenance_workers="0",
+    )
     return psycopg.connect(info, autocommit=True, connect_timeout=5, **settings)
 
 
@@ -163,6 +175,10 @@ def _extension(connection: psycopg.Connection[Any]) -> None:
             "SUREHIT_SEARCH: this database user may not create the extension `vector`; let an administrator run "
             "CREATE EXTENSION vector in this database"
         ) from error
+    _check_version(connection)
+
+
+def _check_version(connection: psycopg.Connection[Any]) -> None:
     row = connection.execute(
         "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
     ).fetchone()
@@ -192,11 +208,15 @@ def _schema(connection: psycopg.Connection[Any]) -> None:
             connection.execute(_TRIGGER)
 
 
-def _comment(connection: psycopg.Connection[Any]) -> str | None:
+def _is_ready(connection: psycopg.Connection[Any]) -> bool:
+    """True when an earlier `prepare` has come to its end, by what it wrote beside the table."""
     row = connection.execute(
-        "SELECT obj_description('entry_vectors'::regclass, 'pg_class')"
+        "SELECT obj_description(to_regclass('entry_vectors'), 'pg_class')"
     ).fetchone()
-    return row[0] if row else None
+    if row is None or row[0] != _FILLED:
+        return False
+    _check_version(connection)
+    return True
 
 
 def _fill(connection: psycopg.Connection[Any], tell: Callable[[str], None]) -> None:

@@ -285,6 +285,21 @@ def graphs(url: str) -> int:
         return int(row[0])
 
 
+async def test_a_start_waits_for_no_graph_that_is_being_built(
+    postgresql_url: str, tmp_path: Path
+) -> None:
+    """The builder holds the lock for minutes, and a lock on the table that any change of it would wait for."""
+    pgvector.prepare(postgresql_url)
+    with psycopg.connect(conninfo(postgresql_url)) as builder:
+        builder.execute("SELECT pg_advisory_lock(%s)", (pgvector._LOCK_ID,))
+        builder.execute("LOCK TABLE entry_vectors IN SHARE UPDATE EXCLUSIVE MODE")
+        async with asyncio.timeout(20):
+            async with worker({"url": postgresql_url, "search": "pgvector"}, tmp_path) as client:
+                await put(client, vectors(3))
+                assert await nearest(client, vectors(3)[1], 1) == [(2, 1.0)]
+        assert pgvector.index_large_partitions(postgresql_url, large=1) == 0  # somebody is at it
+
+
 async def test_two_starters_prepare_one_database(postgresql_url: str, tmp_path: Path) -> None:
     way = {"url": postgresql_url, "search": "local"}
     async with worker(way, tmp_path) as client:

@@ -32,17 +32,25 @@ class Broken:
 
     async def read(self, query: Query, params: dict[str, Any]) -> Any:
         """Fail, break on the exact tier's read, or read; a real one that hangs fails after its budget."""
-        if self.how == "hangs":
-            await asyncio.sleep(0.2)
-            raise Unavailable("no answer within the budget")
-        if self.how != "breaks" or query.name.startswith("exact"):
-            await self._trouble()
+        await self._trouble_of_read(is_exact=query.name.startswith("exact"))
         return await self.inner.read(query, params)
+
+    async def read_point(self, point: Any, params: dict[str, Any]) -> Any:
+        """The exact tier's read, likewise."""
+        await self._trouble_of_read(is_exact=True)
+        return await self.inner.read_point(point, params)
 
     async def write(self, work: Any, *, durable: bool = False) -> Any:
         """Fail, hang, break, or write."""
         await self._trouble()
         return await self.inner.write(work, durable=durable)
+
+    async def _trouble_of_read(self, *, is_exact: bool) -> None:
+        if self.how == "hangs":
+            await asyncio.sleep(0.2)
+            raise Unavailable("no answer within the budget")
+        if self.how != "breaks" or is_exact:
+            await self._trouble()
 
     async def _trouble(self) -> None:
         if self.how == "down":

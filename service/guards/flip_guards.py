@@ -81,7 +81,7 @@ def _refuse(pair: Alignment, sort: str) -> Refusal | None:
 def _swapped(pair: Alignment) -> str:
     """What changed places: roles named by prepositions, or two parties around what joins them."""
     if pair.a.marks.states_only and pair.b.marks.states_only:
-        pieces = len(_blocks(pair))
+        pieces = len(blocks(pair))
         if pieces > 1:
             return f"a statement in {pieces} pieces of another order"
     if _reworded(pair):
@@ -96,8 +96,8 @@ def _swapped(pair: Alignment) -> str:
         return ""
     if len(pair.pairs) > _LONGEST_ORDER or len(pair.left_a) + len(pair.left_b) > 3:
         return ""
-    blocks = _blocks(pair)
-    for x, y, z in zip(blocks, blocks[1:], blocks[2:], strict=False):
+    runs = blocks(pair)
+    for x, y, z in zip(runs, runs[1:], runs[2:], strict=False):
         asked = any(units_a[block[0]].role == HOW for block in (x, y, z))
         if z[1] + z[2] == y[1] and y[1] + y[2] == x[1] and not asked:
             first, last = units_a[x[0]].text, units_a[z[0]].text
@@ -155,16 +155,16 @@ def _names_one_thing(words: list[str], start: int, end: int) -> bool:
     return not _WHICH.isdisjoint(ends) and "是" in (*middle, words[start - 1], words[-end])
 
 
-def _blocks(pair: Alignment) -> list[tuple[int, int, int]]:
+def blocks(pair: Alignment) -> list[tuple[int, int, int]]:
     """Runs of matched units that stay together: (rank in a, rank in b, length), in order of a."""
     rank = {j: place for place, j in enumerate(sorted(j for _, j in pair.pairs))}
-    blocks: list[tuple[int, int, int]] = []
+    runs: list[tuple[int, int, int]] = []
     for i, j in pair.pairs:
-        if blocks and rank[j] == blocks[-1][1] + blocks[-1][2]:
-            blocks[-1] = (blocks[-1][0], blocks[-1][1], blocks[-1][2] + 1)
+        if runs and rank[j] == runs[-1][1] + runs[-1][2]:
+            runs[-1] = (runs[-1][0], runs[-1][1], runs[-1][2] + 1)
         else:
-            blocks.append((i, rank[j], 1))
-    return blocks
+            runs.append((i, rank[j], 1))
+    return runs
 
 
 def _roles_swapped(pair: Alignment) -> str:

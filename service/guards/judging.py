@@ -75,8 +75,11 @@ def evidence(a: str, b: str) -> dict[str, float]:
     """Numbers about a pair for a learned score; every one is the same for (a, b) and (b, a).
 
     Keys: `likeness` in [0, 1], `shared` (weight of matched content), `own_least` and `own_most`
-    (weight of content on one side only), `length_ratio` in (0, 1], `opposites` (count), and
-    `refusals` (count of guards that refuse).
+    (weight of content on one side only), `length_ratio` in (0, 1], `opposites` (count),
+    `refusals` (count of guards that refuse), `pieces` (runs of shared content that stay together: 1
+    where its order is the same, 0 where there is none), `turns` (sorts of turn: negation, opposites,
+    order), `amounts` (numbers and dates on one side only), and `other_question` (1 where both ask,
+    but for another thing: why, when, where).
     """
     left, right = analyse(a), analyse(b)
     pair = align(left, right)
@@ -90,6 +93,13 @@ def evidence(a: str, b: str) -> dict[str, float]:
         "length_ratio": sizes[0] / sizes[1],
         "opposites": float(len(pair.opposites)),
         "refusals": float(len(judge_all(a, b))),
+        "pieces": float(len(flip_guards.blocks(pair))),
+        "turns": float(len(flip_guards.turns(pair))),
+        "amounts": float(amount_guards.unmatched(pair)),
+        "other_question": float(
+            bool(left.marks.question and right.marks.question)
+            and left.marks.question != right.marks.question
+        ),
     }
 
 

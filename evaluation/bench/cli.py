@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ bench_app = typer.Typer(
     help="Measure. Ratios hold within one run on one machine; `all` runs what needs no labelled data.",
     no_args_is_help=True,
 )
+_PEERS = Path(tempfile.gettempdir()) / "surehit-peers"
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 
 
@@ -338,3 +340,65 @@ def score(
         wanted, seeds=range(1, seeds + 1), requests=requests, labels=labels, **options
     )
     _emit(found.as_dict(), bench.render(found), as_json)
+
+
+@bench_app.command()
+def peers(
+    work: Annotated[
+        Path,
+        typer.Option(file_okay=False, help="Keeps a virtual environment per peer (6 GB)."),
+    ] = _PEERS,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Products by name; several times; default all.")
+    ] = None,
+    entries: Annotated[int, typer.Option(min=300)] = 2_000,
+    rounds: Annotated[int, typer.Option(min=1)] = 5,
+    seconds: Annotated[float, typer.Option(min=0.2, help="Per workload and round.")] = 1.5,
+    out: Annotated[Path | None, typer.Option(help="Folder that keeps peers.json.")] = None,
+    document: Annotated[
+        Path | None, typer.Option(help="Its table between <!-- bench:peers --> marks is replaced.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """GPTCache, LiteLLM, mneme-cache and redisvl next to Surehit, interleaved, with the same embedding model."""
+    from evaluation.bench import everything
+    from evaluation.bench.rivals import bench
+    from evaluation.bench.rivals.products import PRODUCTS
+
+    wanted = only or [product.name for product in PRODUCTS]
+    if unknown := set(wanted) - {product.name for product in PRODUCTS}:
+        raise typer.BadParameter(f"--only: unknown {', '.join(sorted(unknown))}")
+    found = bench.run(
+        work=work,
+        models_dir=_models_dir(),
+        entries=entries,
+        rounds=rounds,
+        seconds=seconds,
+        products=[product for product in PRODUCTS if product.name in wanted],
+        tell=lambda text: typer.echo(text, err=True),
+    )
+    everything.keep("peers", found, bench.table(found), out=out, document=document)
+    _emit(found, bench.render(found), as_json)
+
+
+@bench_app.command()
+def soak(
+    minutes: Annotated[float, typer.Option(min=0.05)] = 60.0,
+    database_url: Annotated[
+        str, typer.Option(help="An empty PostgreSQL database; default SQLite.")
+    ] = "",
+    seed: Annotated[int, typer.Option(help="Of the clients' choices.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Mixed traffic against two workers, and a search of what clients were told for what can't be (exit code 1)."""
+    from evaluation.bench import soak as bench
+
+    found = bench.run(
+        minutes=minutes,
+        models_dir=_models_dir(),
+        database_url=database_url,
+        seed=seed,
+        tell=lambda text: typer.echo(text, err=True),
+    )
+    _emit(found, bench.render(found), as_json)
+    raise typer.Exit(1 if found["violations"] else 0)

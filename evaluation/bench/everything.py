@@ -65,17 +65,23 @@ def run(
     names: Sequence[str], *, models_dir: Path, out: Path, document: Path, is_quick: bool, tell: Tell
 ) -> dict[str, Found]:
     """Run each; write ``out/NAME.json`` and the document's tables as soon as one is done."""
-    out.mkdir(parents=True, exist_ok=True)
     results = {}
     for name in names:
         tell(name)
         found = BENCHES[name].run(models_dir, is_quick, tell)
-        (out / f"{name}.json").write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
-        if document.exists():
-            text = f"On {sentence(found)}.\n\n{BENCHES[name].table(found)}"
-            document.write_text(put(document.read_text(encoding="utf-8"), name, text), "utf-8")
+        keep(name, found, BENCHES[name].table(found), out=out, document=document)
         results[name] = found
     return results
+
+
+def keep(name: str, found: Found, table: str, *, out: Path | None, document: Path | None) -> None:
+    """Write ``out/NAME.json``, and the table with its machine into the document; where None, or no file, nothing."""
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / f"{name}.json").write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+    if document is not None and document.exists():
+        text = f"On {sentence(found)}.\n\n{table}"
+        document.write_text(put(document.read_text(encoding="utf-8"), name, text), "utf-8")
 
 
 def put(document: str, name: str, table: str) -> str:

@@ -47,7 +47,7 @@ def service(data_dir: Path, *, database_url: str = "", **settings: str) -> Itera
         "SUREHIT_DATABASE_URL": database_url,
         **settings,
     }
-    with _process(
+    with process(
         ["-m", "service.cli", "serve", "--port", "{port}"], "/healthz", environment
     ) as running:
         yield running
@@ -56,7 +56,7 @@ def service(data_dir: Path, *, database_url: str = "", **settings: str) -> Itera
 @contextmanager
 def floor() -> Iterator[Running]:
     """The bare ASGI route."""
-    with _process(["-m", "evaluation.bench.floor", "{port}"], "/", {}) as running:
+    with process(["-m", "evaluation.bench.floor", "{port}"], "/", {}) as running:
         yield running
 
 
@@ -64,7 +64,7 @@ def floor() -> Iterator[Running]:
 def naive(model_folder: Path, vectors_file: Path) -> Iterator[Running]:
     """The cache of an afternoon (naive.py)."""
     arguments = ["-m", "evaluation.bench.naive", "{port}", str(model_folder), str(vectors_file)]
-    with _process(arguments, "/healthz", {}) as running:
+    with process(arguments, "/healthz", {}) as running:
         yield running
 
 
@@ -72,30 +72,53 @@ def naive(model_folder: Path, vectors_file: Path) -> Iterator[Running]:
 def upstream(latency_s: float) -> Iterator[Running]:
     """The fake provider; each answer takes at least so long."""
     arguments = ["-m", "evaluation.bench.upstream", "{port}", str(latency_s)]
-    with _process(arguments, "/__calls", {}) as running:
+    with process(arguments, "/__calls", {}) as running:
         yield running
 
 
 @contextmanager
-def _process(
-    arguments: Sequence[str], probe: str, environment: dict[str, str]
+def process(
+    arguments: Sequence[str],
+    probe: str,
+    environment: dict[str, str],
+    *,
+    program: str = sys.executable,
+    log: Path | None = None,
+    within_s: float = START_S,
 ) -> Iterator[Running]:
+    """A program that serves HTTP on the port that stands for ``{port}`` among its arguments, until the block ends.
+
+    Ready once GET ``probe`` has any reply, or, where ``probe`` is empty, once the port takes connections. What it
+    writes goes to ``log``, or to our own output. Raises RuntimeError if it ends or takes longer than ``within_s``.
+    """
     port = free_port()
-    command = [sys.executable, *(a.format(port=port) for a in arguments)]
+    command = [program, *(a.replace("{port}", str(port)) for a in arguments)]
     began = time.perf_counter()
-    process = subprocess.Popen(command, env={**os.environ, **environment})  # noqa: S603 - our own commands
-    try:
-        while True:
-            with contextlib.suppress(httpx2.HTTPError):
-                httpx2.get(f"http://127.0.0.1:{port}{probe}", timeout=2)
-                break
-            if process.poll() is not None or time.perf_counter() - began > START_S:
-                raise RuntimeError(f"{' '.join(command)} did not start")
-            time.sleep(0.02)
-        yield Running(port, process.pid, time.perf_counter() - began)
-    finally:
-        process.terminate()
+    with contextlib.ExitStack() as stack:
+        output = None if log is None else stack.enter_context(log.open("wb"))
+        child = subprocess.Popen(  # noqa: S603 - our own commands
+            command, env={**os.environ, **environment}, stdout=output, stderr=output
+        )
         try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
+            while not _answers(port, probe):
+                if child.poll() is not None or time.perf_counter() - began > within_s:
+                    raise RuntimeError(f"{' '.join(command)} did not start")
+                time.sleep(0.02)
+            yield Running(port, child.pid, time.perf_counter() - began)
+        finally:
+            child.terminate()
+            try:
+                child.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                child.kill()
+
+
+def _answers(port: int, probe: str) -> bool:
+    if not probe:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 2):
+            return True
+        return False
+    with contextlib.suppress(httpx2.HTTPError):
+        httpx2.get(f"http://127.0.0.1:{port}{probe}", timeout=2)
+        return True
+    return False

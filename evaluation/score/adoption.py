@@ -22,6 +22,7 @@ from evaluation.planning import next_plan
 from evaluation.score import reading
 from evaluation.score.comparison import Comparison, compare
 from evaluation.score.pairs import Pair, cut, rows_of
+from evaluation.score.training import train
 from service import lines
 from service.errors import Conflict
 from service.lines import LineRecord, Sampling
@@ -108,8 +109,6 @@ async def trial(
     fingerprint = await desk.fingerprint(policy)
 
     def work() -> tuple[Scorer, Comparison]:
-        from evaluation.score.training import train  # scikit-learn takes a second to import
-
         scorer = train(earlier, texts, fingerprint=fingerprint)
         rows = rows_of(later, scorer.weigh)
         found = compare(

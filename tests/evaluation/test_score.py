@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ from evaluation import publish, records, tuning
 from evaluation.backtest import Rule, backtest
 from evaluation.desk import Desk, desk_of
 from evaluation.publish import Void
-from evaluation.score import adoption
+from evaluation.score import adoption, training
 from evaluation.score.comparison import compare
-from evaluation.score.pairs import Rows
+from evaluation.score.pairs import Pair, Rows
 from evaluation.score.training import calibrate, export, fit, grow
-from service.score import DIRECTIONS, FEATURES, Context
+from service.score import DIRECTIONS, FEATURES, Context, Scorer
 from service.score.scorer import load
 from service.score.weights import WordWeights
 from tests.evaluation.desks import logged, verdicts
@@ -29,6 +30,22 @@ ALL = {
     "explore_rates": [0.0],
     "guarded_rate": 1.0,
 }
+
+
+_trained: dict[object, Scorer] = {}
+
+
+@pytest.fixture(autouse=True)
+def _train_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The very same labels are learned from once: training is the slow part, and it is deterministic."""
+
+    def train(pairs: Sequence[Pair], texts: Iterable[str], *, fingerprint: str) -> Scorer:
+        key = (tuple(pairs), tuple(texts), fingerprint)
+        if key not in _trained:
+            _trained[key] = training.train(pairs, key[1], fingerprint=fingerprint)
+        return _trained[key]
+
+    monkeypatch.setattr(adoption, "train", train)
 
 
 def rows(n: int, seed: int) -> Rows:

@@ -44,16 +44,18 @@ def load() -> list[dict[str, Any]]:
 
 
 def send(base_url: str, *, headers: dict[str, str] | None = None, seed: int = 7) -> Told:
-    """Create the demo's lines and play its traffic; what each lookup came to."""
+    """Create the demo's lines and play its traffic; what each lookup came to. An earlier demo is forgotten first."""
     told = Told()
     with httpx2.Client(base_url=base_url, headers=headers, timeout=60) as http:
         settings = {"mode": "serve", "threshold": 0.86, "language": "en", "reason": "demo"}
         http.put(f"/v1/lines/{TRY_LINE}", json=settings).raise_for_status()
+        _forget(http, line=TRY_LINE)
         for line in load():
             name = line["line"]
             http.put(
                 f"/v1/lines/{name}", json=line["settings"] | {"reason": "demo"}
             ).raise_for_status()
+            _forget(http, line=name, tag="demo")
             told.outcomes[name] = Counter()
             _wait_for_model(http)
             for question, answer in _requests(line, random.Random(seed)):  # noqa: S311 - a demo
@@ -94,6 +96,11 @@ def _ask(http: httpx2.Client, line: str, question: str, answer: str) -> str:
     body = {"lookup_id": found["lookup_id"], "response": {"answer": answer}, "tags": ["demo"]}
     http.post("/v1/store", json=body).raise_for_status()
     return str(found["reason"])
+
+
+def _forget(http: httpx2.Client, **which: str) -> None:
+    """So that the same traffic comes to the same each time."""
+    http.post("/v1/invalidate", json=which).raise_for_status()
 
 
 def _wait_for_model(http: httpx2.Client) -> None:

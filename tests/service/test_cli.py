@@ -94,34 +94,43 @@ def test_doctor_finds_everything_sound(tmp_path: Path, models_dir: Path) -> None
 
 
 def test_up_plays_the_demo_and_ends_on_a_signal(tmp_path: Path, models_dir: Path) -> None:
-    """`surehit up --demo`: traffic is there, the printed curl lines' outcomes hold, Ctrl-C ends it."""
+    """`surehit up --demo`: traffic is there, the printed curl lines' outcomes hold, Ctrl-C ends it; twice."""
     (tmp_path / "models").symlink_to(models_dir)
-    port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "service.cli", "up", "--demo", "--no-page", "--port", str(port)],
-        env={**os.environ, "SUREHIT_DATA_DIR": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        text = ""
-        deadline = time.monotonic() + 90
-        while "Ctrl-C" not in text and time.monotonic() < deadline:
-            text += process.stdout.readline()
-        assert f"http://127.0.0.1:{port}/v1" in text
-        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
-            replies = [_run(line) for line in text.splitlines() if line.startswith("  curl")]
-            outcomes = [str(r.get("tier") or r.get("reason")) for r in replies if "outcome" in r]
-            assert outcomes == ["empty", "exact", "semantic", "guarded"]
-            assert replies[1]["replaced"] is False
-            lines = http.get("/v1/stats").json()["lines"]
-            assert lines["support-faq"]["semantic"]["hits"] > 20
-    finally:
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0
-        if process.stdout is not None:
-            process.stdout.close()
+    counts = []
+    for _ in range(2):
+        port = free_port()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "service.cli", "up", "--demo", "--no-page", "--port", str(port)],
+            env={**os.environ, "SUREHIT_DATA_DIR": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            counts.append(_try_out(process, port))
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=30) == 0
+            if process.stdout is not None:
+                process.stdout.close()
+    assert counts[1] == 2 * counts[0]
+
+
+def _try_out(process: subprocess.Popen[str], port: int) -> int:
+    """Follow what `surehit up` prints; the semantic hits of a demo line so far."""
+    assert process.stdout is not None
+    text = ""
+    deadline = time.monotonic() + 90
+    while "Ctrl-C" not in text and time.monotonic() < deadline:
+        text += process.stdout.readline()
+    assert f"http://127.0.0.1:{port}/v1" in text
+    replies = [_run(line) for line in text.splitlines() if line.startswith("  curl")]
+    outcomes = [str(r.get("tier") or r.get("reason")) for r in replies if "outcome" in r]
+    assert outcomes == ["empty", "exact", "semantic", "guarded"]
+    assert replies[1]["replaced"] is False
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+        hits = http.get("/v1/stats").json()["lines"]["support-faq"]["semantic"]["hits"]
+    assert hits > 20
+    return int(hits)
 
 
 def _run(line: str) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def _swapped(pair: Alignment) -> str:
         pieces = len(blocks(pair))
         if pieces > 1:
             return f"a statement in {pieces} pieces of another order"
-    if _reworded(pair):
+    if _reworded(pair) or (_weighs_both(pair.a) and _weighs_both(pair.b)):
         return ""
     found = _roles_swapped(pair) or _places_swapped(pair)
     if found:
@@ -105,6 +105,12 @@ def _swapped(pair: Alignment) -> str:
     return ""
 
 
+def _weighs_both(text: Analysis) -> bool:
+    """Whether a Chinese text asks which of several joined things it is: they may come in any order."""
+    words = {*text.skeleton}
+    return not words.isdisjoint(_WHICH | {"谁"}) and not words.isdisjoint(_JOINING_HAN)
+
+
 def _reworded(pair: Alignment) -> bool:
     """Whether the two texts use other words, so that a change of order says little."""
     words_a, words_b = Counter(pair.a.skeleton), Counter(pair.b.skeleton)
@@ -112,6 +118,7 @@ def _reworded(pair: Alignment) -> bool:
 
 
 _OR = frozenset({"or", "还是"})
+_JOINING_HAN = frozenset({"和", "与", "跟", "还是"})
 _WHICH = frozenset({"哪个", "哪些", "哪款", "哪种", "哪家", "哪座", "哪一个"})
 _MOST_OTHER_WORDS = 2
 _ARTICLES = frozenset({"a", "an", "the"})

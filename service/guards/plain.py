@@ -18,6 +18,9 @@ _POLITE = re.compile(
 _SEPARABLE = re.compile(
     r"\b(turn|switch|shut|power)(?:s|ed|ing)?((?:\s+[\w'-]+){1,4}?)\s+(on|off)\b", re.I
 )
+_QUARTER = re.compile(
+    r"\bQ(?P<number>[1-4])\b|\b(?P<ordinal>first|second|third|fourth) quarter\b", re.I
+)
 _HALF_PAST = re.compile(
     r"\b(?:a )?(?P<part>half past|quarter past|quarter to) (?P<hour>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
     re.I,
@@ -33,7 +36,14 @@ def plain(flat: str, writing: str) -> str:
         flat = _SEPARABLE.sub(r"\1 \3\2", flat)
         flat = _phrases().sub(lambda match: f" {_phrase_table()[match.group().lower()]} ", flat)
         flat = _HALF_PAST.sub(_past, flat)
+        flat = _QUARTER.sub(_quarter, flat)
     return flat.strip()
+
+
+def _quarter(match: re.Match[str]) -> str:
+    """`Q3` and `third quarter` as quarter 3."""
+    ordinal = (match["ordinal"] or "").lower()
+    return f"quarter {match['number'] or 1 + 'first second third fourth'.split().index(ordinal)}"
 
 
 def _past(match: re.Match[str]) -> str:

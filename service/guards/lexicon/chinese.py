@@ -232,7 +232,7 @@ KINDS = """
 """Words of one line are kinds of one thing: two texts that name different ones ask for different things."""
 
 NARROWING = frozenset(
-    """免费 收费 线上 线下 国内 国际 国外 海外 境外 远程 公共 私人 个人 企业 临时 永久 长期 短期 自动 手动 紧急 二手 全新
+    """免费 收费 线上 线下 国内 国际 国外 海外 境外 远程 公共 私人 企业 临时 永久 长期 短期 自动 手动 紧急 二手 全新
     匿名 实名 默认 备用 单人 双人 多人 儿童 成人 老年人 未成年人 孕妇 残疾人 学生 会员 素食 清真 夜间 全天 当日 隔夜 往返 单程""".split()
 )
 """Modifiers that narrow what is asked about, in whatever words the rest is put."""

@@ -172,24 +172,31 @@ def _one(
     trained: Scorer | None = None
     ms = {"guards": log.guards_ms, "features": log.features_ms, "trees": 0.0}
     for target in TARGETS:
+        learned_rows: list[Outcome] = []
         blank = Outcome(line, seed, "", target, None, int((quarter == 3).sum()), 0, 0, 0)
         for name, scored in (("cosine", bare), ("cosine + guards", guarded)):
             outcomes.append(_certified(replace(blank, rule=name), scored, quarter, labels))
-        stay = outcomes[-1]
-        learned, found, spent, used, scorer = _learned(log, guarded, quarter, target, labels, seed)
-        always = replace(blank, rule="learned + guards, always", labels=used)
-        if learned is not None and found is not None:
-            always = replace(always, adopted=found.is_better, gain_low=found.lower)
-            always = _certified_on(
-                always, learned, quarter, found_labels=spent, budget=labels - used
+        for suffix, scored in ((" + guards", guarded), (", guards off", bare)):
+            stay = outcomes[-2 if scored is bare else -1]
+            always = replace(blank, rule=f"learned{suffix}, always")
+            learned = _learned(
+                log, scored, quarter, target, labels, seed, with_guards=scored is guarded
             )
-            trained = scorer
-        adopted = bool(found is not None and found.is_better)
-        chosen = always if adopted else replace(stay, gain_low=found.lower if found else None)
-        outcomes += [
-            replace(chosen, rule="learned + guards, where shown better", adopted=adopted),
-            always,
-        ]
+            always = replace(always, labels=learned.used)
+            if learned.scored is not None and learned.found is not None:
+                found = learned.found
+                always = _certified_on(
+                    replace(always, adopted=found.is_better, gain_low=found.lower),
+                    learned.scored,
+                    quarter,
+                    found_labels=learned.judged_on,
+                    budget=labels - learned.used,
+                )
+                trained = learned.scorer
+            chosen = always if always.adopted else replace(stay, gain_low=always.gain_low)
+            rule = f"learned{suffix}, where shown better"
+            learned_rows += [replace(chosen, rule=rule, adopted=bool(always.adopted)), always]
+        outcomes += learned_rows
     if trained is not None:
         sample = log.x[np.isfinite(log.cosine)][:2_000].tolist()
         began = time.perf_counter()
@@ -303,37 +310,57 @@ def _drawn(
     return rows, rate[rows]
 
 
+@dataclass(frozen=True)
+class _Learned:
+    """A score on trial: over the log, the comparison, the labels it was judged on, and how many were used in all."""
+
+    used: int
+    judged_on: Labels
+    scored: _Scored | None = None
+    found: Comparison | None = None
+    scorer: Scorer | None = None
+
+
 def _learned(
-    log: Log, guarded: _Scored, quarter: Any, target: float, budget: int, seed: int
-) -> tuple[_Scored | None, Comparison | None, Labels, int, Scorer | None]:
-    """(the learned score over the log, the comparison, labels it was judged on, labels used, the scorer)."""
+    log: Log,
+    of_cosine: _Scored,
+    quarter: Any,
+    target: float,
+    budget: int,
+    seed: int,
+    *,
+    with_guards: bool,
+) -> _Learned:
+    """What a trial comes to against the cosine, whose pairs are reviewed; both with guards or both without."""
     window = quarter <= 1
     wanted = round(LEARN_LABELS * budget)
-    above = max(float((guarded.score[window] >= LOWEST_THRESHOLD).sum()), 1.0)
+    above = max(float((of_cosine.score[window] >= LOWEST_THRESHOLD).sum()), 1.0)
     rate = min(1.0, wanted / above)
     plan = SamplingPlan(rate, LOWEST_THRESHOLD, (LOWEST_THRESHOLD,), (0.0,), 0.0)
-    rows, probability = _drawn(guarded.score, window, plan, seed + 500)
+    rows, probability = _drawn(of_cosine.score, window, plan, seed + 500)
     at = round(LEARN_SHARE * rows.size)
     judge = rows[at:]
     none = make_labels(np.zeros(0), np.zeros(0, dtype=np.bool_))
-    picked = log.x[rows, guarded.column[rows]]
-    bad = ~guarded.right[rows]
-    cluster = log.entry[rows, guarded.column[rows]]
+    picked = log.x[rows, of_cosine.column[rows]]
+    bad = ~of_cosine.right[rows]
+    cluster = log.entry[rows, of_cosine.column[rows]]
     try:
         scorer = fit(
             Rows(picked[:at], bad[:at], np.ones(at), cluster[:at]), WordWeights({}), fingerprint=""
         )
     except ValueError:  # too few of one verdict
-        return None, None, none, int(rows.size), None
+        return _Learned(int(rows.size), none)
     value = np.full(log.cosine.shape, -np.inf)
-    servable = np.isfinite(log.cosine) & ~log.refused & (log.cosine >= scorer.model.least_cosine)
+    servable = np.isfinite(log.cosine) & (log.cosine >= scorer.model.least_cosine)
+    if with_guards:
+        servable &= ~log.refused
     value[servable] = [scorer.of_row(row) for row in log.x[servable].tolist()]
     learned = _best(log, value)
     # on trial each score is given the pair that was reviewed, as in production
-    new = value[judge, guarded.column[judge]]
+    new = value[judge, of_cosine.column[judge]]
     new = np.where(np.isfinite(new), new, 0.0)
     found = compare(
-        guarded.score[judge],
+        of_cosine.score[judge],
         new,
         bad[at:],
         1.0 / probability[at:],
@@ -343,7 +370,7 @@ def _learned(
         confidence=CONFIDENCE,
     )
     judged_on = make_labels(new, bad[at:], inclusion_probability=probability[at:])
-    return learned, found, judged_on, int(rows.size), scorer
+    return _Learned(int(rows.size), judged_on, learned, found, scorer)
 
 
 def _peers(traffic: Traffic, log: Log, bare: _Scored, quarter: Any, labels: int) -> list[Outcome]:

@@ -1,6 +1,7 @@
 """`surehit bench score --pairs`: a learned score on labelled pairs, learned on one part and judged on the other.
 
-Texts that any pair joins form one group, and a group is on one side: no text of the judged part was seen.
+Texts that may share an answer form one group, and a group is on one side; pairs of two groups that come to lie on two
+sides are left out. So no text of the judged part was seen.
 """
 
 from __future__ import annotations
@@ -86,8 +87,10 @@ def run(
 def _judge(
     name: str, pairs: Sequence[tuple[str, str, bool]], cosines: Sequence[float]
 ) -> list[Recall]:
-    group = groups(pairs)
-    learn = np.asarray([_side(pairs[g][0]) for g in group])
+    sides = sides_of(pairs)
+    kept = [n for n, (a, b, _) in enumerate(pairs) if sides[a] == sides[b]]
+    pairs, cosines = [pairs[n] for n in kept], [cosines[n] for n in kept]
+    learn = np.asarray([sides[a] for a, _, _ in pairs])
     weigh = weights_of(t for p, mine in zip(pairs, learn, strict=True) if mine for t in p[:2])
     x = np.asarray(
         [features(a, b, Context(c), weigh) for (a, b, _), c in zip(pairs, cosines, strict=True)]
@@ -130,8 +133,8 @@ def recall_at(score: FloatArray, good: BoolArray, cap: float) -> float:
     )
 
 
-def groups(pairs: Sequence[tuple[str, str, bool]]) -> Any:
-    """Number of the first pair of each pair's connected group: int64, shape (n,)."""
+def sides_of(pairs: Sequence[tuple[str, str, bool]]) -> dict[str, bool]:
+    """True for each text to learn from; texts joined by reusable pairs, however many, are on one side."""
     parent: dict[str, str] = {}
 
     def root(text: str) -> str:
@@ -141,10 +144,15 @@ def groups(pairs: Sequence[tuple[str, str, bool]]) -> Any:
             text = parent[text]
         return text
 
-    for a, b, _ in pairs:
-        parent[root(a)] = root(b)
-    first: dict[str, int] = {}
-    return np.asarray([first.setdefault(root(p[0]), n) for n, p in enumerate(pairs)])
+    for a, b, is_reusable in pairs:
+        first, second = root(a), root(b)
+        if is_reusable:
+            parent[first] = second
+    least: dict[str, str] = {}
+    for text in list(parent):
+        name = root(text)
+        least[name] = min(least.get(name, text), text)
+    return {text: _side(least[root(text)]) for text in parent}
 
 
 def _side(text: str) -> bool:
@@ -154,7 +162,7 @@ def _side(text: str) -> bool:
 def _intent_pairs(rows: Sequence[dict[str, Any]], vectors: Any) -> list[tuple[str, str, bool]]:
     """Each text of a canned intent with its nearest of its intent and its nearest of another, inside one block.
 
-    Blocks hold no intent in common with each other, so that the groups of the pairs stay small enough to be split.
+    Few of the latter are lost to the split that way: an intent's texts are often one group.
     """
     canned = [i for i, r in enumerate(rows) if r["reuse"] == "canned"]
     block = np.asarray([_block(rows[i]["intent"]) for i in canned])

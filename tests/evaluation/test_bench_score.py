@@ -138,14 +138,11 @@ def test_every_rule_is_judged_on_the_same_lookups(tmp_path: Path) -> None:
 
 
 def test_no_text_of_the_judged_part_was_learned_from() -> None:
-    pairs = [(f"a{i}", f"a{i + 1}" if i % 5 else f"x{i}", True) for i in range(100)]
-    group = score_pairs.groups(pairs)
-    side = [score_pairs._side(pairs[g][0]) for g in group]
-    learned = {t for p, mine in zip(pairs, side, strict=True) if mine for t in p[:2]}
-    judged = {t for p, mine in zip(pairs, side, strict=True) if not mine for t in p[:2]}
-    assert learned
-    assert judged
-    assert not learned & judged
+    pairs = [(f"a{i}", f"a{i + 1}" if i % 5 else f"x{i}", i % 7 > 0) for i in range(100)]
+    sides = score_pairs.sides_of(pairs)
+    assert set(sides) == {t for p in pairs for t in p[:2]}
+    assert all(sides[a] == sides[b] for a, b, is_reusable in pairs if is_reusable)
+    assert 20 < sum(sides.values()) < len(sides) - 20
 
 
 def test_recall_is_of_the_loosest_threshold_that_keeps_the_cap() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.bench import peers
+from evaluation.bench import score_peers as peers
 from evaluation.bench.loop import make_traffic
 from evaluation.bench.score_traffic import Log, Traffic, load, shadow_log
 from evaluation.bounds import clopper_pearson_lower, clopper_pearson_upper

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.bench import peers, score, score_pairs
+from evaluation.bench import score, score_pairs
+from evaluation.bench import score_peers as peers
 from evaluation.bench.score_traffic import Entries, Traffic, embed, load, shadow_log
 from index.testing import HashEmbedder
 from index.types import Vectors

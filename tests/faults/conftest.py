@@ -135,7 +135,9 @@ def small_disk() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run([*mounted[: mounted.index("mount")], "umount", "-l", str(folder)], check=True)
+        subprocess.run(
+            [*mounted[: mounted.index("mount")], "umount", "-l", str(folder)], check=True
+        )
         shutil.rmtree(folder)
 
 

@@ -174,14 +174,18 @@ class Clients:
     async def working(self, *urls: str, clients: int = 2) -> AsyncIterator[None]:
         """Clients of each address at work during the block."""
         until = asyncio.Event()
-        tasks = [
-            asyncio.create_task(self.work(url, until)) for url in urls for _ in range(clients)
-        ]
+        tasks = [asyncio.create_task(self.work(url, until)) for url in urls for _ in range(clients)]
         try:
             yield
         finally:
             until.set()
             await asyncio.gather(*tasks)
+
+    async def told(self, more: int) -> None:
+        """Wait until so many further stores were acknowledged."""
+        target = len(self.acknowledged) + more
+        while len(self.acknowledged) < target:  # noqa: ASYNC110 - clients are many, this is one
+            await asyncio.sleep(0.005)
 
     async def lost(self, url: str) -> list[str]:
         """What was acknowledged and is not served as it was stored."""

@@ -6,6 +6,7 @@ certificate. Importing the same rows again changes nothing.
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import hashlib
 import io
@@ -174,7 +175,7 @@ async def import_labels(
     for start in range(0, len(rows), 256):
         part = rows[start : start + 256]
         cosines += await score_pairs([(row.entry_query, row.query) for row in part])
-    scores = [_score(policy, row, cosine) for row, cosine in zip(rows, cosines, strict=True)]
+    scores = await asyncio.to_thread(_scores, policy, rows, cosines)
     score_version = await desk.score_version(policy)
     now = desk.clock_ms()
     label_ids = [desk.new_id() for _ in rows]
@@ -299,6 +300,12 @@ def _known(tx: Transaction, tenant: str, line: str, row: Row) -> str | None:
             return "sampled"
     found = tx.run(_ITEM_BY_ID, {**params, "item_id": row.key(tenant, line)})
     return str(found[0][1]) if found else None
+
+
+def _scores(
+    policy: Policy, rows: Sequence[Row], cosines: Sequence[float | None]
+) -> list[float | None]:
+    return [_score(policy, row, cosine) for row, cosine in zip(rows, cosines, strict=True)]
 
 
 def _score(policy: Policy, row: Row, cosine: float | None) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ import numpy as np
 import orjson
 
 from evaluation.desk import Desk, log
-from evaluation.evidence import make_labels
+from evaluation.evidence import FloatArray, make_labels
 from evaluation.planning import next_plan
 from evaluation.score import reading
 from evaluation.score.comparison import Comparison, compare
@@ -112,8 +113,8 @@ async def trial(
         scorer = train(earlier, texts, fingerprint=fingerprint)
         rows = rows_of(later, scorer.weigh)
         found = compare(
-            np.asarray([p.score for p in later], dtype=np.float64),
-            np.asarray([scorer.probability(p.entry_query, p.query, p.context) for p in later]),
+            _scores(policy.scorer, later),
+            _scores(scorer, later),
             rows.bad,
             1.0 / np.asarray([p.inclusion_probability for p in later], dtype=np.float64),
             rows.cluster,
@@ -228,7 +229,7 @@ def _plan(
     """Rates and floor on the new scale, from the labels that the score was judged on: not from those it learned."""
     later = found.held_out
     earlier = make_labels(
-        [scorer.probability(p.entry_query, p.query, p.context) for p in later],
+        _scores(scorer, later),
         np.asarray([p.is_bad for p in later], dtype=np.bool_),
         unsure=np.asarray([p.is_unsure for p in later], dtype=np.bool_),
         inclusion_probability=np.asarray([p.inclusion_probability for p in later]),
@@ -243,6 +244,14 @@ def _plan(
         traffic_ratio=ratio,
     )
     return Sampling(**asdict(plan))
+
+
+def _scores(scorer: Scorer | None, pairs: Sequence[Pair]) -> FloatArray:
+    """What a score says of pairs; None stands for the cosine."""
+    if scorer is None:
+        return np.asarray([p.cosine for p in pairs], dtype=np.float64)
+    found = [scorer.probability(p.entry_query, p.query, p.context) for p in pairs]
+    return np.asarray(found, dtype=np.float64)
 
 
 def _would_show(c: Comparison) -> int | None:

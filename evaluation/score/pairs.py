@@ -19,7 +19,7 @@ Weigh = Callable[[str], float]
 class Pair:
     """A stored query, a new one, and what a reviewer said of reusing the answer.
 
-    `score` is what the line's rule in force gives, `inclusion_probability` in (0, 1] that of having been sampled.
+    `inclusion_probability` in (0, 1] is that of having been sampled.
     """
 
     at_ms: int
@@ -31,7 +31,6 @@ class Pair:
     is_bad: bool
     is_unsure: bool
     inclusion_probability: float
-    score: float
 
     @property
     def context(self) -> Context:

@@ -105,7 +105,6 @@ async def pairs(desk: Desk, policy: Policy) -> list[Pair]:
             continue
         other = _number(row[8], -math.inf if row[10] is not None else math.nan)
         age_s = _number(row[9], math.nan) / 1000
-        context = Context(cosine, other, age_s)
         found.append(
             Pair(
                 at_ms=row[0],
@@ -117,7 +116,6 @@ async def pairs(desk: Desk, policy: Policy) -> list[Pair]:
                 is_bad=row[6] == "not_reusable",
                 is_unsure=row[6] == "unsure",
                 inclusion_probability=float(row[7]),
-                score=_in_force(policy, row[1], row[2], context),
             )
         )
     return found
@@ -168,12 +166,6 @@ def scored(
 ) -> list[tuple[float, bool]]:
     """(probability, whether a guard refused) of candidates under a scorer."""
     return [(scorer.probability(a, b, c), guarded) for a, b, c, guarded in rows]
-
-
-def _in_force(policy: Policy, entry_query: str, query: str, context: Context) -> float:
-    if policy.scorer is None:
-        return context.cosine
-    return policy.scorer.probability(entry_query, query, context)
 
 
 def _number(value: float | None, absent: float) -> float:

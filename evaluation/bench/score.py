@@ -152,6 +152,8 @@ def run(
             found, ms = _one(traffic, log, labels=labels, tell=tell)
             outcomes += found
             times[f"{line} {seed}"] = ms
+            for outcome in found:
+                tell(_row([outcome]))
             judged = log.at >= 0.75 * log.requests
             best.setdefault(line, []).append(float(log.could_hit[judged].mean()))
     return Bench(
@@ -437,29 +439,42 @@ def _interval(bad: int, n: int) -> tuple[float, float]:
     return float(low), float(clopper_pearson_upper(bad, n, confidence=0.975))
 
 
+HEAD = (
+    f"{'line':10} {'target':>6}  {'rule':40} {'hit rate':>8}   {'false/hits (95 %)':24} {'false/all':>9}  "
+    "labels  certified  broken  adopted"
+)
+
+
+def _row(own: Sequence[Outcome]) -> str:
+    """Runs of one line, target and rule, added up; labels are a mean."""
+    first = own[0]
+    hits, false_hits = sum(o.hits for o in own), sum(o.false_hits for o in own)
+    lookups = max(sum(o.lookups for o in own), 1)
+    share = "–"
+    if hits:
+        low, high = _interval(false_hits, hits)
+        share = f"{false_hits / hits:6.2%} ({low:.2%}–{high:.2%})"
+    target = certified = broken = was_adopted = "–"
+    if first.target is not None:
+        target = f"{first.target:.0%}"
+        certified = f"{sum(o.threshold is not None for o in own)}/{len(own)}"
+        broken = str(sum(o.is_broken for o in own))
+    adopted = [o.adopted for o in own if o.adopted is not None]
+    if adopted:
+        was_adopted = f"{sum(adopted)}/{len(adopted)}"
+    return (
+        f"{first.line:10} {target:>6}  {first.rule:40} {hits / lookups:8.1%}   {share:24} "
+        f"{false_hits / lookups:9.2%}  {sum(o.labels for o in own) // len(own):6}  {certified:>9}  {broken:>6}  "
+        f"{was_adopted:>7}"
+    )
+
+
 def render(bench: Bench) -> str:
     """One row per line, target and rule, seeds added up."""
-    rows = [
-        "line       target  rule                                     hit rate   false/hits (95 %)        "
-        "false/all  labels  certified  broken  adopted"
-    ]
+    rows = [HEAD]
     keys = dict.fromkeys((o.line, o.target, o.rule) for o in bench.outcomes)
-    for line, target, rule in keys:
-        own = [o for o in bench.outcomes if (o.line, o.target, o.rule) == (line, target, rule)]
-        hits, false_hits = sum(o.hits for o in own), sum(o.false_hits for o in own)
-        lookups = sum(o.lookups for o in own)
-        share = "–"
-        if hits:
-            low, high = _interval(false_hits, hits)
-            share = f"{false_hits / hits:6.2%} ({low:.2%}–{high:.2%})"
-        certified = f"{sum(o.threshold is not None for o in own)}/{len(own)}" if target else "–"
-        broken = f"{sum(o.is_broken for o in own)}" if target else "–"
-        adopted = [o.adopted for o in own if o.adopted is not None]
-        rows.append(
-            f"{line:10} {'–' if target is None else f'{target:.0%}':>6}  {rule:40} {hits / max(lookups, 1):8.1%}   "
-            f"{share:24} {false_hits / max(lookups, 1):8.2%}  {sum(o.labels for o in own) // len(own):6}  "
-            f"{certified:>9}  {broken:>6}  {f'{sum(adopted)}/{len(adopted)}' if adopted else '–':>7}"
-        )
+    for key in keys:
+        rows.append(_row([o for o in bench.outcomes if (o.line, o.target, o.rule) == key]))
     rows.append("")
     for line, best in bench.best.items():
         ms = [v for k, v in bench.times_ms.items() if k.rsplit(" ", 1)[0] == line]

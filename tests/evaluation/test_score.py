@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 
 from evaluation import publish, records, tuning
@@ -214,6 +215,27 @@ async def test_lookups_of_a_learned_line_are_scored_logged_and_explained(
             Context(1.0, -np.inf, 0.0),
         )
         assert hit["score"] == pytest.approx(expected, abs=1e-6)
+        row = {
+            "query": "find my invoice",
+            "entry_query": "where is my invoice",
+            "verdict": "reusable",
+            "reviewer": "ann",
+        }
+        taken = await client.call("POST", "/v1/labels/import?line=faq", orjson.dumps(row))
+        assert taken.json()["added"] == 1, taken.text
+
+        def imported(tx: Any) -> Any:
+            return tx.text("SELECT score, cosine FROM review_items WHERE kind = 'imported'")[0]
+
+        value, cosine = await client.cache.db.write(imported)
+        assert value == blob.probability(row["entry_query"], row["query"], Context(cosine))
+
+        def last(tx: Any) -> Any:
+            return tx.text("SELECT score, cosine, score_version FROM lookups ORDER BY id DESC")[0]
+
+        value, cosine, version = await client.cache.db.write(last)
+        assert (value, cosine) == (hit["score"], pytest.approx(1.0, abs=1e-5))
+        assert version == await desk.score_version(policy)
         tried = await backtest(
             desk, policy, [Rule(0.001, policy.guards), Rule(0.999, policy.guards)]
         )

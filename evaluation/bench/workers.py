@@ -1,8 +1,8 @@
 """`surehit bench workers`: two processes on one database. Is what one stored found by the other, what it dropped gone?
 
-Each round, under load from other clients on both: a store on A and at once a lookup on B; then an invalidation on A and
-at once a lookup on B, by the same words in one round and by other words in the next. An answer that B gives after A has
-answered the invalidation is stale.
+Each round, first without and then under load from other clients on both: a store on A and at once a lookup on B; then
+an invalidation on A and at once a lookup on B, by the same words in one round and by other words in the next. An answer
+that B gives after A has answered the invalidation is stale.
 """
 
 from __future__ import annotations
@@ -66,24 +66,28 @@ def run(
             for _ in range(2)
         )
         tell(f"{rounds} rounds")
-        seen = asyncio.run(_measure(a.url, b.url, rounds))
+        alone, seen = asyncio.run(_measure(a.url, b.url, rounds))
     delays = np.array(seen.delays_ms)
     return {
         "machine": at_start,
         "database": "postgresql" if url.startswith("postgresql") else "sqlite",
         "search": search,
         "rounds": rounds,
+        "alone_rounds": len(alone.delays_ms),
+        "alone_p50_ms": float(np.median(alone.delays_ms)),
+        "alone_p99_ms": float(np.quantile(alone.delays_ms, 0.99)),
         "found_p50_ms": float(np.median(delays)),
         "found_p99_ms": float(np.quantile(delays, 0.99)),
         "found_at_first_try": seen.first_try,
-        "stale_answers": seen.stale,
-        "not_answered": seen.not_answered,
+        "stale_answers": seen.stale + alone.stale,
+        "not_answered": seen.not_answered + alone.not_answered,
         "other_requests": seen.load,
     }
 
 
-async def _measure(a_url: str, b_url: str, rounds: int) -> _Seen:
-    seen = _Seen()
+async def _measure(a_url: str, b_url: str, rounds: int) -> tuple[_Seen, _Seen]:
+    """Rounds one after the other without load, then those under load."""
+    alone, seen = _Seen(), _Seen()
     async with (
         httpx2.AsyncClient(base_url=a_url, timeout=30) as a,
         httpx2.AsyncClient(base_url=b_url, timeout=30) as b,
@@ -92,6 +96,7 @@ async def _measure(a_url: str, b_url: str, rounds: int) -> _Seen:
         (await a.put("/v1/lines/bench", json=line)).raise_for_status()
         for client in (a, b):
             await _warm(client)
+        await _loop(a, b, "alone", max(20, rounds // 20), alone)
         load = [
             asyncio.create_task(_other_requests(client, f"{name}{n}", seen))
             for name, client in (("a", a), ("b", b))
@@ -104,7 +109,7 @@ async def _measure(a_url: str, b_url: str, rounds: int) -> _Seen:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-    return seen
+    return alone, seen
 
 
 async def _warm(client: httpx2.AsyncClient) -> None:
@@ -172,8 +177,10 @@ def render(found: dict[str, Any]) -> str:
     """The figures as text."""
     return (
         f"two workers, {found['database']}, search {found['search']}, on {sentence(found)}\n"
+        f"stored on A, hit on B, {found['alone_rounds']} rounds without load: p50 {found['alone_p50_ms']:.1f} ms, "
+        f"p99 {found['alone_p99_ms']:.1f} ms\n"
         f"{found['rounds']} rounds beside {found['other_requests']} other requests\n"
-        f"stored on A, hit on B: p50 {found['found_p50_ms']:.1f} ms, p99 {found['found_p99_ms']:.1f} ms, "
+        f"under load: p50 {found['found_p50_ms']:.1f} ms, p99 {found['found_p99_ms']:.1f} ms, "
         f"{found['found_at_first_try']} at the first try\n"
         f"invalidated on A, answered by B: {found['stale_answers']}; requests that failed: {found['not_answered']}"
     )

@@ -41,6 +41,11 @@ class Server:
         self.answering = 0
         self.app = Starlette(routes=[Route("/v1/embeddings", self.answer, methods=["POST"])])
 
+    def rest(self) -> None:
+        """Wait until nothing is being answered any more."""
+        while self.answering:
+            time.sleep(0.05)
+
     async def answer(self, request: Request) -> Response:
         asked = orjson.loads(await request.body())
         self.calls.append(asked["input"])
@@ -170,8 +175,7 @@ async def test_a_service_embeds_through_the_server(
         assert slow["reason"] == "degraded"
         assert time.monotonic() - began < 2.5
         assert (await b.lookup("Where is the manual"))["tier"] == "exact"
-        while server.answering:
-            await asyncio.sleep(0.05)
+        await asyncio.to_thread(server.rest)
 
 
 async def test_another_model_behind_the_address_is_another_fingerprint_and_the_old_one_comes_back(

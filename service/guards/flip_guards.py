@@ -30,6 +30,8 @@ def turns(pair: Alignment) -> dict[str, str]:
         count_b -= _aside(pair.b, set(pair.left_b)) if pair.left_a else 0
     count_a += len(negatives_a) if not _content(pair.only_b()) else 0
     count_b += len(negatives_b) if not _content(pair.only_a()) else 0
+    if (count_a - count_b) % 2 == 0 and _denies_another(pair):
+        seen["negation"] = "the denial stands before another word"
     if (count_a - count_b) % 2:
         seen["negation"] = f"{count_a} negation{'s' * (count_a != 1)} vs {count_b}"
     if pair.opposites:
@@ -40,6 +42,17 @@ def turns(pair: Alignment) -> dict[str, str]:
     if swapped:
         seen["order"] = swapped
     return seen
+
+
+def _denies_another(pair: Alignment) -> bool:
+    """Whether both texts say "not X but Y", each of another X: same words, another thing denied."""
+    if not all(_CONTRAST.intersection(text.skeleton) for text in (pair.a, pair.b)):
+        return False
+    denied_a, denied_b = set(pair.a.denials), set(pair.b.denials)
+    if len(denied_a) != 1 or len(denied_b) != 1:
+        return False
+    twin = dict(pair.pairs).get(next(iter(denied_a)))
+    return twin is not None and twin not in denied_b
 
 
 def _aside(text: Analysis, left: set[int]) -> int:
@@ -118,6 +131,7 @@ def _reworded(pair: Alignment) -> bool:
 
 
 _OR = frozenset({"or", "还是"})
+_CONTRAST = frozenset({"but", "而是"})
 _JOINING_HAN = frozenset({"和", "与", "跟", "还是"})
 _WHICH = frozenset({"哪个", "哪些", "哪款", "哪种", "哪家", "哪座", "哪一个"})
 _MOST_OTHER_WORDS = 2

@@ -5,9 +5,9 @@ from service.guards.flip_guards import turns
 from service.guards.refusal import Refusal
 
 _BINDING = frozenset(
-    {"only", "except", "atleast", "atmost", "including", "lessthan", "morethan", "rarely"}
+    {"notall", "only", "except", "atleast", "atmost", "including", "lessthan", "morethan", "rarely"}
 )
-_GROUPS = frozenset({"all", "some", "any", "one", "most", "both", "few", "many", "only"})
+_GROUPS = frozenset({"notall", "all", "some", "any", "one", "most", "both", "few", "many", "only"})
 _FREQUENCY = frozenset({"always", "often", "rarely", "sometimes"})
 _AMOUNT = frozenset({"most", "least", "more", "less"})
 _CLASHES = (_GROUPS, _FREQUENCY, _AMOUNT)

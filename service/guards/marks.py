@@ -13,7 +13,7 @@ _QUANTIFIERS = {
     **dict.fromkeys(en.UNIVERSAL, "all"),
     **dict.fromkeys(en.SOME, "some"),
     "any": "any", "only": "only", "solely": "only", "exclusively": "only", "atleast": "atleast", "atmost": "atmost",
-    "except": "except", "excluding": "except", "including": "including", "most": "most", "least": "least", "fewest": "least",
+    "notall": "notall", "except": "except", "excluding": "except", "including": "including", "most": "most", "least": "least", "fewest": "least",
     "more": "more", "less": "less", "fewer": "less", "anyone": "any", "anybody": "any",
     "single": "one", "minimum": "atleast", "maximum": "atmost", "always": "always", "sometimes": "sometimes",
     "morethan": "morethan", "lessthan": "lessthan", "multiple": "many", "many": "many", "few": "few",

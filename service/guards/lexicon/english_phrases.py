@@ -3,6 +3,10 @@
 PHRASES = {
     "free of charge": "free",
     "for free": "free",
+    "not all": "<notall>",
+    "not every": "<notall>",
+    "not everyone": "<notall>",
+    "not everybody": "<notall>",
     "no longer": "not",
     "not any more": "not",
     "anymore": "",

@@ -219,3 +219,10 @@ def test_evidence_tells_the_sorts_of_difference() -> None:
     assert evidence("Why is it open?", "Why is it not open?")["turns"] == 1
     assert evidence("The wolf chased the hare.", "The hare chased the wolf.")["pieces"] == 3
     assert evidence("When was it built?", "Where was it built?")["other_question"] == 1
+
+
+@given(st.sampled_from(["rooms have a view", "members vote", "lamps dim"]))
+def test_not_all_is_neither_all_nor_none(said: str) -> None:
+    """A denied "all" leaves some."""
+    for other in (f"Why do all {said}?", f"Why do no {said}?"):
+        assert judge(f"Why do not all {said}?", other) is not None

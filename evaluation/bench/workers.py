@@ -96,7 +96,7 @@ async def _measure(a_url: str, b_url: str, rounds: int) -> tuple[_Seen, _Seen]:
         (await a.put("/v1/lines/bench", json=line)).raise_for_status()
         for client in (a, b):
             await _warm(client)
-        await _loop(a, b, "alone", max(20, rounds // 20), alone)
+        await _loop(a, b, "alone", max(200, rounds // 20), alone)
         load = [
             asyncio.create_task(_other_requests(client, f"{name}{n}", seen))
             for name, client in (("a", a), ("b", b))

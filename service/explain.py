@@ -14,9 +14,9 @@ from service import key
 from service.cache import Cache, Caller
 from service.errors import NotFound
 from service.guards import judge_all
-from service.lookup import ineligible, slot_of
 from service.policy import Policy
 from service.score import COSINE, Context
+from service.semantic import ineligible, slot_of
 
 _SHOWN = 400
 """Characters of a value that are shown around a difference."""

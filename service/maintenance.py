@@ -16,8 +16,8 @@ from service.cache import Cache
 from service.caps import HOUR_MS
 from service.errors import SurehitError
 from service.guards import judge
-from service.lookup import partition_of
 from service.policy import Policy
+from service.semantic import partition_of
 from service.storage import lookups, store_counts, upkeep
 from service.storage.database import Row, Transaction
 

@@ -12,11 +12,13 @@ import orjson
 
 from index.types import EmbeddingError, TextRefused
 from service import caps, ids, key, lines, storable
+from service.ask import Ask
 from service.cache import Cache, Caller
 from service.errors import FillCovered, InvalidRequest, NotFound, NotStorable, TooLarge
-from service.lookup import Ask, FillPayload, ineligible, partition_of, read_exact, slot_of
+from service.lookup import FillPayload, read_exact
 from service.outcome import Stored
 from service.policy import Policy
+from service.semantic import ineligible, partition_of, slot_of
 from service.storage import entries, fills, invalidation, lookups
 from service.storage.database import DuplicateKey, Transaction
 from service.wire import storing

@@ -29,8 +29,9 @@ from evaluation.desk import Desk, desk_of
 from index.embedding import catalog
 from index.types import Embedder, Readability, Vectors
 from service.app import build_cache
+from service.ask import Ask
 from service.cache import Cache, Caller
-from service.lookup import Ask, lookup
+from service.lookup import lookup
 from service.metrics import Metrics
 from service.outcome import Hit
 from service.policy import LineChange

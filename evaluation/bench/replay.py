@@ -20,10 +20,11 @@ from typing import Any
 import orjson
 
 from service.app import build_cache, wall_clock_ms
+from service.ask import Ask
 from service.cache import Cache, Caller
 from service.eligibility import RULES
 from service.guards import GUARDS
-from service.lookup import Ask, lookup
+from service.lookup import lookup
 from service.metrics import Metrics
 from service.outcome import Hit
 from service.policy import LineChange

@@ -17,10 +17,11 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 from service import cache_control as cache_controls
 from service import key, lines
 from service.api import problem
+from service.ask import BOTH, Ask
 from service.auth import Keys
 from service.cache import Cache, Caller
 from service.errors import InvalidRequest, MalformedBody, SurehitError, TooLarge
-from service.lookup import BOTH, Ask, lookup
+from service.lookup import lookup
 from service.metrics import Metrics
 from service.outcome import Hit, Miss, Stored, Tier
 from service.proxy.serve import PREFIXES

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import structlog
 
 from service import ids
+from service.ask import BOTH, Ask
 from service.cache import Cache, Caller
 from service.decision import MissReason
 from service.errors import InvalidRequest, Unauthorized, Unavailable
-from service.lookup import BOTH, Ask, lookup
+from service.lookup import lookup
 from service.outcome import Hit, Miss
 from service.policy import Policy
 from service.proxy import filling

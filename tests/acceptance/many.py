@@ -10,7 +10,7 @@ import orjson
 from sqlalchemy import bindparam, insert
 
 from service import key
-from service.lookup import partition_of
+from service.semantic import partition_of
 from service.storage import entries
 from service.storage.database import Transaction
 from service.storage.models import Entry, EntryTag

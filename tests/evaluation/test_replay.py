@@ -40,5 +40,9 @@ def test_replay_of_labelled_traffic(tmp_path: Path, models_dir: Path) -> None:
     assert [row.false_exact_hits for row in (loose, strict)] == [0, 0]
     for row in found.rows:
         assert row.exact_hits + row.semantic_hits + sum(row.misses.values()) == 400
-    assert "false-hit rate" in replay.render(found)
+        assert row.hits_by_kind.total() == row.semantic_hits
+        assert row.false_by_kind.total() == row.false_hits
+    table = replay.render(found)
+    assert "false-hit rate" in table
+    assert f"{loose_bare.false_by_kind['trap']} of {loose_bare.hits_by_kind['trap']}" in table
     assert len(orjson.loads(orjson.dumps(found.as_dict()))["rows"]) == 4

@@ -277,13 +277,15 @@ def aims(rows: Mapping[str, Any]) -> list[dict[str, Any]]:
     for what, workload, clients, figure, ours, theirs, least in _AIMS:
         name = f"{workload}_c{clients}"
         if ours in rows and theirs in rows:
-            times = _times(rows[ours]["medians"][name], rows[theirs]["medians"][name], figure)
+            our_row, their_row = rows[ours]["medians"][name], rows[theirs]["medians"][name]
+            times = _times(our_row, their_row, figure)
             found.append(
                 {
                     "what": what,
                     "figure": "p50" if figure == "p50_ms" else "throughput",
                     "clients": clients,
                     "times": times,
+                    "cpu_times": _cpu_times(our_row, their_row),
                     "aim": least,
                     "is_met": None if least is None else times >= least,
                 }
@@ -319,6 +321,13 @@ def _times(ours: Mapping[str, float], theirs: Mapping[str, float], figure: str) 
     if figure == "rps":
         return ours["rps"] / max(theirs["rps"], 1e-9)
     return theirs["p50_ms"] / max(ours["p50_ms"], 1e-9)
+
+
+def _cpu_times(ours: Mapping[str, float], theirs: Mapping[str, float]) -> float | None:
+    """How many times the server's CPU per request theirs takes; None where the system does not tell."""
+    if not ours.get("cpu_ms") or "cpu_ms" not in theirs:
+        return None
+    return theirs["cpu_ms"] / ours["cpu_ms"]
 
 
 def render(found: dict[str, Any]) -> str:
@@ -359,13 +368,15 @@ def table(found: dict[str, Any]) -> str:
         lines.append(f"| {row['title']} | {' | '.join(cells)} | {memory} |")
     for gone in found["left_out"]:
         lines.append(f"| {gone['title']} | not measured: {_plain(gone['reason'])} | | | | |")
-    lines += ["", "| Surehit is faster than | figure | times | aim | |", "|---|---|---|---|---|"]
+    lines += ["", "| Surehit is faster than | figure | times | server CPU, times | aim | |"]
+    lines += ["|---|---|---|---|---|---|"]
     for aim in found["aims"]:
         verdict = {None: "", True: "met", False: "**missed**"}[aim["is_met"]]
         least = "–" if aim["aim"] is None else f"≥ {aim['aim']}"
         times = f"{_round_times(aim['times'])}x"
+        cpu = "–" if aim["cpu_times"] is None else f"{_round_times(aim['cpu_times'])}x"
         lines.append(
-            f"| {aim['what']} | {aim['figure']}, c={aim['clients']} | {times} | {least} | {verdict} |"
+            f"| {aim['what']} | {aim['figure']}, c={aim['clients']} | {times} | {cpu} | {least} | {verdict} |"
         )
     lines += ["", *_ahead_sentences(found), ""]
     lines += [
@@ -390,6 +401,8 @@ def _cell(
 def _ahead_sentences(found: dict[str, Any]) -> list[str]:
     """Each cell in which a peer is ahead, in words."""
     rows = found["products"]
+    if "surehit" not in rows or len(rows) == 1:
+        return []
     if not found["ahead"]:
         return ["No peer is ahead of Surehit in any of these figures."]
     return ["A peer is ahead (bold) in:"] + [

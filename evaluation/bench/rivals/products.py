@@ -23,6 +23,8 @@ THRESHOLD = 0.9
 """Least cosine of a semantic hit, of every product."""
 _GPTCACHE_THRESHOLD = 0.95
 """GPTCache asks for this share of 4 less the squared distance, which is 2 + 2·cosine: 3.8 of 4 is a cosine of 0.9."""
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+"""torch's own choice of a thread per core loses with eight clients, and to anything else that runs on the machine."""
 _SERVERS = Path(__file__).parent / "servers"
 _START_S = 400.0
 """Importing torch or LiteLLM on a busy machine takes minutes."""
@@ -53,7 +55,7 @@ class Site:
         served = processes.process(
             arguments,
             probe,
-            environment.variables | (variables or {}),
+            environment.variables | _ONE_THREAD | (variables or {}),
             program=program or str(environment.python),
             log=self.folder / f"{name}.log",
             within_s=_START_S,

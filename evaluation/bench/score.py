@@ -154,8 +154,7 @@ def run(
             times[f"{line} {seed}"] = ms
             for outcome in found:
                 tell(_row([outcome]))
-            judged = log.at >= 0.75 * log.requests
-            best.setdefault(line, []).append(float(log.could_hit[judged].mean()))
+            best.setdefault(line, []).append(float(log.could_hit[quarters(log) == 3].mean()))
     return Bench(
         outcomes,
         times,
@@ -168,7 +167,7 @@ def _one(
     traffic: Traffic, log: Log, *, labels: int, tell: Tell
 ) -> tuple[list[Outcome], dict[str, float]]:
     line, seed = traffic.line, traffic.seed
-    quarter = np.minimum(4 * log.at // log.requests, 3)
+    quarter = quarters(log)
     bare, guarded = _cosine(log, with_guards=False), _cosine(log, with_guards=True)
     outcomes = []
     trained: Scorer | None = None
@@ -208,6 +207,11 @@ def _one(
         ms["trees"] = 1000 * per_row * float(np.isfinite(log.cosine).sum()) / max(len(log), 1)
     tell(f"{line} seed {seed}: peers")
     return outcomes + _peers(traffic, log, bare, quarter, labels), ms
+
+
+def quarters(log: Log) -> Any:
+    """0 … 3 by order of arrival, as many lookups in each: exact repeats grow, and quarters of requests would empty."""
+    return 4 * np.arange(len(log)) // max(len(log), 1)
 
 
 def _cosine(log: Log, *, with_guards: bool) -> _Scored:
@@ -384,7 +388,8 @@ def _peers(traffic: Traffic, log: Log, bare: _Scored, quarter: Any, labels: int)
     ]
     # the log holds no candidate under the lowest threshold: its first one counts as it is
     gptcache = replace(blank, rule=f"GPTCache's default (cosine >= {peers.GPTCACHE_COSINE})")
-    found.append(_gptcache(gptcache, traffic, log))
+    start = int(log.at[judged].min())
+    found.append(_gptcache(gptcache, traffic, start))
     rng = np.random.default_rng(traffic.seed)
     pool = np.flatnonzero((quarter < 3) & np.isfinite(bare.score))
     drawn = rng.choice(pool, min(labels, pool.size), replace=False)
@@ -392,7 +397,7 @@ def _peers(traffic: Traffic, log: Log, bare: _Scored, quarter: Any, labels: int)
     redis = replace(blank, rule="best F1 (RedisVL's optimiser)", labels=int(drawn.size))
     found.append(_served(redis, bare, judged, threshold))
     for delta in (0.01, 0.03):
-        counted = peers.vcache(traffic, delta=delta, judged_from=0.75, seed=traffic.seed)
+        counted = peers.vcache(traffic, delta=delta, judged_from=start, seed=traffic.seed)
         found.append(
             replace(
                 blank,
@@ -406,11 +411,10 @@ def _peers(traffic: Traffic, log: Log, bare: _Scored, quarter: Any, labels: int)
     return found
 
 
-def _gptcache(blank: Outcome, traffic: Traffic, log: Log) -> Outcome:
+def _gptcache(blank: Outcome, traffic: Traffic, start: int) -> Outcome:
     from evaluation.bench.score_traffic import Entries
 
     entries = Entries(traffic)
-    start = 0.75 * log.requests
     lookups = hits = false_hits = 0
     for n, request in enumerate(traffic.requests):
         if entries.has_exact(n):

@@ -50,26 +50,25 @@ class _Seen:
     fits: list[float] = field(default_factory=lambda: [0.0, 1.0])
 
 
-def vcache(traffic: Traffic, *, delta: float, judged_from: float, seed: int) -> Counted:
+def vcache(traffic: Traffic, *, delta: float, judged_from: int, seed: int) -> Counted:
     """vCache's policy (Schroeder and others, arXiv 2502.03771): a logistic curve per entry, and chance.
 
     With `a` a lower bound of the probability that the nearest entry's answer fits, the model is asked with probability
     1 - delta / (1 - a), the smallest over a range of confidence levels. Asking gives a label, free in the paper, since
     the fresh answer is compared with the stored one; the new answer is stored only where they differ. Its promise is on
     all requests: at most `delta` of them get a wrong stored answer. A curve through separable points is held finite by
-    a small ridge, where the original has a table of variances.
+    a small ridge, where the original has a table of variances. Requests from number `judged_from` on are counted.
     """
     rng = np.random.default_rng(seed)
     requests = traffic.requests
     entries = Entries(traffic)
     seen: dict[int, _Seen] = {}
     counted = Counted()
-    start = int(judged_from * len(requests))
     for n, request in enumerate(requests):
         if entries.has_exact(n):
             continue
         near = entries.nearest(n, 1)
-        is_judged = n >= start
+        is_judged = n >= judged_from
         counted.lookups += is_judged
         if not near:
             entries.put(n)

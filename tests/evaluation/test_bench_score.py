@@ -118,7 +118,7 @@ def test_vcache_asks_until_it_knows_an_entry_and_then_serves_the_near() -> None:
 
 
 def test_vcache_keeps_its_promise_on_all_requests(tmp_path: Path) -> None:
-    counted = peers.vcache(loaded(tmp_path, 600), delta=0.05, judged_from=0.5, seed=3)
+    counted = peers.vcache(loaded(tmp_path, 600), delta=0.05, judged_from=300, seed=3)
     assert counted.lookups > 100
     assert counted.labels > 0
     assert counted.false_hits <= 0.05 * counted.lookups + 3 * (0.05 * counted.lookups) ** 0.5
@@ -129,7 +129,7 @@ def test_every_rule_is_judged_on_the_same_lookups(tmp_path: Path) -> None:
     log = shadow_log(traffic, floor=0.7, words_from=0.3)
     outcomes, ms = score._one(traffic, log, labels=600, tell=lambda text: None)
     judged = {o.lookups for o in outcomes if not o.rule.startswith("vCache")}
-    assert judged == {int((log.at >= 0.75 * log.requests).sum())}
+    assert judged == {int((score.quarters(log) == 3).sum())}
     assert {o.target for o in outcomes} == {None, 0.01, 0.03, 0.05}
     assert all(o.false_hits <= o.hits <= o.lookups for o in outcomes)
     assert all(value >= 0.0 for value in ms.values())

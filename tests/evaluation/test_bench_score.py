@@ -119,7 +119,7 @@ def test_vcache_asks_until_it_knows_an_entry_and_then_serves_the_near() -> None:
 
 def test_vcache_keeps_its_promise_on_all_requests(tmp_path: Path) -> None:
     counted = peers.vcache(loaded(tmp_path, 600), delta=0.05, judged_from=300, seed=3)
-    assert counted.lookups > 100
+    assert counted.lookups > 50
     assert counted.labels > 0
     assert counted.false_hits <= 0.05 * counted.lookups + 3 * (0.05 * counted.lookups) ** 0.5
 

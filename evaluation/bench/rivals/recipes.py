@@ -92,8 +92,8 @@ GPTCACHE = Recipe(
         ),
     ),
 )
-"""All that GPTCache would otherwise install when its server is imported. At every start it asks pip for `ruamel-yaml`, a
-name that can't be imported; the pinned one satisfies that, and its own pip is first on its path."""
+"""All that GPTCache would otherwise install when its server is imported. At every start it asks pip for `ruamel-yaml`,
+a name that no import finds; the pinned one satisfies it, and its own pip comes first on its path."""
 
 LITELLM = Recipe("litellm", (("litellm[proxy]==1.108.7", "redisvl==0.28.0"),))
 """1.110.2 asks for a companion package (`litellm-proxy`) that is not in the registry; 1.107.0 was tampered with."""

@@ -382,6 +382,14 @@ _SERVICE_ORDER = _compile(
 )
 
 
+_HEADING = _compile(
+    r"(?:reset|restart|reboot|update|upgrade|downgrade|change|replace|remove|uninstall|install|restore|clean|fill|empty|open|close|activate|"
+    r"deactivate|enable|disable|plug|unplug|connect|disconnect|lock|unlock|adjust|configure)(?: (?:up|in|out|off|on))? the "
+    r"(?!(?:\w+ ){0,3}(?:<device>|<account>|<ordered>)\b)"
+)
+"""«Reset the meter», as help pages are headed; «cancel the order» and «open the garage door» are orders."""
+
+
 _OF_OTHERS = re.compile(
     r"(?:do|does|did|is|are|was|were|has|have) (?!you\b|there an option|i have people)"
 )
@@ -412,7 +420,7 @@ def acting(at: Reading) -> str | None:
         return None
     if at.wished and _SERVICE.match(at.core) and not _CERTAIN.search(at.core):
         return None
-    if _NOUN_PHRASE.match(at.core):
+    if _NOUN_PHRASE.match(at.core) or (not at.asked and _HEADING.match(at.core)):
         return None
     found = (
         _NO_CODE.match(at.core)
@@ -561,7 +569,7 @@ def _binds_nothing(at: Reading, *, is_topic: bool) -> bool:
 _CREATIVE = _any(
     r"""
     \b(?:write|compose|create|make(?: up)?|invent|draft|generate|come up with|give|tell|sing|recite|craft|think of|suggest|read|got|know|have|share|hear|want|need|like|say|crack|find|show|provide|do)\b(?: (?!how\b|why\b)[\w'-]+){0,6}? (?:poems?|haikus?|limericks?|lyrics|jokes?|raps?|sonnets?|riddles?|puns?|fairy ?tales?|bedtime stor\w+|slogans?|taglines?|pick-?up lines?|screenplays?|short stor(?:y|ies))\b
-    \b(?:write|compose|create|make up|invent|draft|generate|come up with|give me|tell me|tell us|craft|think of|sing)\b(?: (?!how\b|why\b|user\b)[\w'-]+){0,5}? (?:stor(?:y|ies)|songs?|captions?|plots?|characters? (?:for|named|who)|dialogues?|essays?|speech|blog posts?|letters?)\b(?! (?:in a string|from|of a string)\b)
+    \b(?:write|compose|create|make up|invent|draft|generate|come up with|give me|tell me|tell us|craft|think of|sing)\b(?: (?!how\b|why\b|user\b)[\w'-]+){0,5}? (?:stor(?:y|ies)|songs?|captions?|plots?|characters? (?:for|named|who)|dialogues?|essays?|speech|blog posts?|love letters?)\b(?! (?:in a string|from|of a string)\b)
     \b(?:surprise me|(?:a|any|some|me) random (?!forest|access|sample|seed|walk|variable|string|row|number generator|state|matrix|array|integer)\w+|random (?:fact|name|quote|color|colour|joke|pick|choice)s? ?(?:please|for me)?\W*$|(?:randomly )?(?:pick|choose) (?:a|any|some) (?:random )?(?:number|card|one|color|colour|name)|roll (?:a|the|some|two|\w+|\d+) ?(?:sided )?(?:dice|die|dies)|(?:flip|toss) (?:a|the|me a|this) coin|coin (?:flip|toss)|heads or tails|be creative|something (?:funny|original|humorous|hilarious|amusing)|another (?:joke|story|idea|poem)|(?:make|have|get|want to|need to|give) (?:me |us )?(?:a )?(?:laugh|giggle|smile|chuckle)|cheer me up|amuse me|entertain me|say something|tell me something|knock knock|brainstorm)\b
     (?<!what is a )\b(?:jokes?|funn(?:y|iest)|humor|comedy|puns?)\b(?: \S+){0,6}$(?<!movie)(?<!movies)
     \b(?:give|suggest|brainstorm|come up with|some|think of|need|any)\b(?: me)?(?: [\w-]+){0,3} (?:ideas?|names?|titles?|suggestions?|slogans?) (?:for|about|of) (?:a|an|my|our|the)\b

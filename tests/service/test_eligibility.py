@@ -151,3 +151,19 @@ def test_no_repetition_makes_the_rules_slow(words: list[str], joint: str) -> Non
     start = time.process_time()
     classify(f"{text[:599]}x")
     assert time.process_time() - start < 0.2
+
+
+@pytest.mark.parametrize(
+    ("heading", "order"),
+    [
+        ("Replace the filter", "replace the alarm on my list"),
+        ("Restart the compressor", "cancel the order"),
+        ("Adjust the tracking of the blade", "adjust the thermostat"),
+        ("Close the inlet valve", "close the garage door"),
+    ],
+)
+def test_a_heading_of_a_help_page_is_no_order(heading: str, order: str) -> None:
+    assert classify(heading) is None
+    refused = classify(order)
+    assert refused is not None
+    assert refused.reason == "acting"

@@ -7,6 +7,8 @@ It also waits without end for the rest of a request, and for the first one of a 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -16,6 +18,9 @@ JOINED_BYTES = 65_536
 
 REQUEST_S = 30.0
 """Longest time from a request's first byte (of a connection's first one: from connecting) to its last byte."""
+
+SPARE_FILES = 64
+"""Files that connections leave to the rest of the process: database, models, snapshots, upstreams."""
 
 _SLOW = (
     b'{"type":"about:blank","title":"Request Timeout","status":408,'
@@ -78,6 +83,8 @@ class Protocol(HttpToolsProtocol):
         """See asyncio.Protocol."""
         self._joining = JoiningTransport(transport)
         super().connection_made(cast(asyncio.Transport, self._joining))
+        if len(self.connections) > most_connections():
+            transport.abort()  # with a file taken for it, the next store could not reach its database
         self._is_arriving = True
         self._arrival: asyncio.TimerHandle | None = None
         self._watch()
@@ -130,3 +137,20 @@ class Protocol(HttpToolsProtocol):
         if has_begun and (cycle is None or cycle.response_complete or not cycle.response_started):
             self.transport.write(_REFUSAL)
         self.transport.close()
+
+
+@functools.cache
+def most_connections() -> int:
+    """Connections that the limit of open files allows, which is raised to the highest that this process may set."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return 1 << 30
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+    if soft == resource.RLIM_INFINITY:
+        return 1 << 30
+    return max(soft - SPARE_FILES, soft // 2)

@@ -132,7 +132,8 @@ class Journal:
             observed, self._observed = self._observed, []
             counts, self._counts = self._counts, Counter()
             touched: Counter[tuple[str, int]] = Counter()
-            if closing or self._clock_ms() - self._touched_ms >= TOUCH_S * 1000:
+            since_ms = self._clock_ms() - self._touched_ms
+            if closing or not 0 <= since_ms < TOUCH_S * 1000:  # below 0: the clock was set back
                 touched, self._touched = self._touched, touched
                 self._touched_ms = self._clock_ms()
             if not (observed or counts or touched):

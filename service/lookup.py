@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 
 import msgspec
@@ -207,7 +208,7 @@ async def _wait(
     cache: Cache, caller: Caller, ask: Ask, exact_key: bytes, lookup_id: int, miss: Miss
 ) -> Hit | Miss:
     """Wait for whoever fills the key; when that one gives up, this caller may fill."""
-    deadline = cache.clock_ms() + ask.wait_ms
+    deadline = time.monotonic() + ask.wait_ms / 1000  # not the wall clock, which may be set back
     waited = await waiting.for_answer(
         cache,
         caller,
@@ -216,7 +217,7 @@ async def _wait(
         lookup_id=lookup_id,
         lease_s=lease_s(cache, ask),
         take=lambda row, now: _exact_hit(cache, ask, row, lookup_id, now),
-        is_over=lambda: cache.clock_ms() >= deadline,
+        is_over=lambda: time.monotonic() >= deadline,
     )
     return waited.answer or replace(miss, fill=waited.has_lease, collapsed=True)
 

@@ -44,6 +44,8 @@ class Store:
     ttl_s: float | None = None
     asked: tuple[float, float] | None = None
     """Start and end of the lookup whose id it used."""
+    entry: str = ""
+    """The entry's id, as the reply named it; it stays when the answer is replaced."""
 
     @property
     def is_acknowledged(self) -> bool:
@@ -68,12 +70,12 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """An invalidation or erasure, of one kind of selector each."""
+    """An invalidation or erasure that found something or may have, of one kind of selector each."""
 
     began: float
     ended: float
     tenant: str
-    key: Key | None = None
+    entry: str | None = None
     scope: str | None = None
     tag: str | None = None
     line: str | None = None
@@ -81,7 +83,7 @@ class Drop:
 
     def selector(self) -> tuple[object, ...]:
         """Which answers it covers, as a key of `_Drops`."""
-        for kind in ("key", "scope", "tag", "line"):
+        for kind in ("entry", "scope", "tag", "line"):
             if (value := getattr(self, kind)) is not None:
                 return (kind, self.tenant, value)
         raise ValueError("a drop without a selector")
@@ -165,7 +167,7 @@ class _Drops:
         """Of the drops that cover an answer."""
         tenant, key = store.key.tenant, store.key
         selectors: list[tuple[object, ...]] = [
-            ("key", tenant, key),
+            ("entry", tenant, store.entry),
             ("scope", tenant, key.scope),
             ("line", tenant, key.line),
             *(("tag", tenant, tag) for tag in store.tags),

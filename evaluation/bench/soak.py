@@ -365,22 +365,23 @@ class _Client:
         if reply is not None and reply.status_code != 201:
             return
         ended = UNKNOWN if reply is None else time.perf_counter()
+        entry = "" if reply is None else reply.json()["entry_id"]
         self._run.history.stores.append(
-            history.Store(began, ended, key, serial, tags, ttl_s, asked)
+            history.Store(began, ended, key, serial, tags, ttl_s, asked, entry)
         )
         if reply is not None:
-            self._entries[reply.json()["entry_id"]] = key
+            self._entries[entry] = key
             while len(self._entries) > 8:
                 del self._entries[next(iter(self._entries))]
 
     async def _invalidate(self) -> None:
         kind = self._rng.choice(["entry", "entry", "tag", "scope"])
         if kind == "entry":
-            mine = {i: k for i, k in self._entries.items() if k.scope != "kept"}
+            mine = sorted(i for i, key in self._entries.items() if key.scope != "kept")
             if not mine:
                 return
-            entry_id = self._rng.choice(sorted(mine))
-            await self._drop("/v1/invalidate", {"entry_id": entry_id}, key=mine[entry_id])
+            entry = self._rng.choice(mine)
+            await self._drop("/v1/invalidate", {"entry_id": entry}, entry=entry)
         elif kind == "tag":
             tag = self._rng.choice(TAGS)
             await self._drop("/v1/invalidate", {"tag": tag}, tag=tag)
@@ -396,6 +397,8 @@ class _Client:
         began = time.perf_counter()
         reply = await self._send("POST", path, body, path[4:])
         ended = UNKNOWN if reply is None else time.perf_counter()
+        if "entry" in what and reply is not None and not reply.json()["invalidated"]:
+            return  # it was gone already
         self._run.history.drops.append(history.Drop(began, ended, self.tenant, **what))
 
     async def _judge(self) -> None:

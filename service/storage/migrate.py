@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from alembic import command
@@ -9,8 +11,10 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, pool
+from sqlalchemy.exc import OperationalError
 
 import migrations
+from service.errors import Unavailable
 
 
 def _config(url: str) -> Config:
@@ -20,9 +24,20 @@ def _config(url: str) -> Config:
     return config
 
 
+@contextlib.contextmanager
+def _answering() -> Iterator[None]:
+    """A database that does not answer is an outage, to be told in a line."""
+    try:
+        yield
+    except OperationalError as error:
+        reason = (str(error.orig).strip().splitlines() or ["no reason given"])[0]
+        raise Unavailable(f"the database does not answer: {reason}") from error
+
+
 def upgrade(url: str, revision: str = "head") -> None:
-    """Migrate up; safe to call from two starters at once."""
-    command.upgrade(_config(url), revision)
+    """Migrate up; safe to call from two starters at once. Raises Unavailable."""
+    with _answering():
+        command.upgrade(_config(url), revision)
 
 
 def downgrade(url: str, revision: str) -> None:
@@ -31,9 +46,9 @@ def downgrade(url: str, revision: str) -> None:
 
 
 def current(url: str) -> str | None:
-    """The revision of the database; None for an empty one."""
+    """The revision of the database; None for an empty one. Raises Unavailable."""
     engine = create_engine(url, poolclass=pool.NullPool)
-    with engine.connect() as connection:
+    with _answering(), engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 

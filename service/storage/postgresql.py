@@ -215,14 +215,17 @@ class PostgresqlTransaction:
 
 class _WriteConnection:
     def __init__(self, info: str) -> None:
-        self._connection: psycopg.Connection[Row] = psycopg.connect(
-            info,
-            autocommit=True,
-            row_factory=tuple_row,
-            prepare_threshold=0,
-            connect_timeout=CONNECT_S,
-            **connection_settings(info, statement_s=STATEMENT_S),
-        )
+        try:
+            self._connection: psycopg.Connection[Row] = psycopg.connect(
+                info,
+                autocommit=True,
+                row_factory=tuple_row,
+                prepare_threshold=0,
+                connect_timeout=CONNECT_S,
+                **connection_settings(info, statement_s=STATEMENT_S),
+            )
+        except psycopg.Error as error:
+            raise Unavailable(f"PostgreSQL: {_short(error)}") from error
 
     def abort(self) -> None:
         """Cut the connection from another thread: whoever waits on it gets an error at once."""

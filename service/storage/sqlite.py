@@ -136,7 +136,10 @@ def _duplicate(error: BaseException) -> DuplicateKey | None:
 
 class _WriteConnection:
     def __init__(self, url: str) -> None:
-        self._connection = connect(url)
+        try:
+            self._connection = connect(url)
+        except (sqlite3.Error, OSError) as error:
+            raise Unavailable(f"SQLite cannot be opened: {error}") from error
         self._is_full = False
 
     def commit_group(self, works: list[Work]) -> None:

@@ -96,7 +96,7 @@ async def worker(*args: Any, **settings: Any) -> AsyncIterator[Worker]:
         await started.ready()
         yield started
     finally:
-        started.end()
+        await asyncio.to_thread(started.end)  # a relay of this process may be what it waits for
 
 
 async def make_line(url: str, *, name: str = LINE, **settings: Any) -> None:
@@ -228,6 +228,7 @@ class Link:
         self._open = asyncio.Event()
         self._open.set()
         self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: list[asyncio.Task[Any]] = []
         self.delay_s = 0.0
         self.refuses = False
         self.port = 0
@@ -241,18 +242,22 @@ class Link:
             yield self
         finally:
             server.close()
-            self.go_on()
             self.cut()
-            await asyncio.sleep(0.05)
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def hold(self) -> None:
         """Pass nothing on, and say nothing."""
         self._open.clear()
 
-    def go_on(self) -> None:
-        """Pass on what was held, and all that comes."""
+    def go_on(self, *, with_old: bool = True) -> None:
+        """Pass on what was held, and all that comes; or new connections alone, and the old ones are never heard of."""
         self.refuses = False
+        before, self._open = self._open, asyncio.Event()
         self._open.set()
+        if with_old:
+            before.set()
 
     def cut(self) -> None:
         """Break every connection; new ones are refused until `go_on` when `refuses` was set."""
@@ -263,19 +268,25 @@ class Link:
         if self.refuses:
             writer.transport.abort()
             return
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.append(task)
         back, out = await asyncio.open_unix_connection(self._target)
         self._writers |= {writer, out}
+        gate = self._open
         try:
-            await asyncio.gather(self._pass(reader, out), self._pass(back, writer))
+            await asyncio.gather(self._pass(reader, out, gate), self._pass(back, writer, gate))
         finally:
             self._writers -= {writer, out}
 
-    async def _pass(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    async def _pass(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, gate: asyncio.Event
+    ) -> None:
         with contextlib.suppress(OSError):
             while data := await source.read(65_536):
                 if self.delay_s:
                     await asyncio.sleep(self.delay_s)
-                await self._open.wait()
+                await gate.wait()
                 target.write(data)
                 await target.drain()
         with contextlib.suppress(OSError):

@@ -48,9 +48,9 @@ def found(*events: Store | Lookup | Drop | Change | Block) -> list[str]:
     return [v.kind for v in Checker(history).violations()]
 
 
-STORED = Store(1, 2, KEY, 1, tags=("doc",))
+STORED = Store(1, 2, KEY, 1, tags=("doc",), entry="ent_1")
 DROPS = {
-    "key": Drop(3, 4, "acme", key=KEY),
+    "entry": Drop(3, 4, "acme", entry="ent_1"),
     "scope": Drop(3, 4, "acme", scope="team"),
     "tag": Drop(3, 4, "acme", tag="doc"),
     "line": Drop(3, 4, "acme", line="faq"),
@@ -127,6 +127,12 @@ SOUND: dict[str, tuple[Store | Lookup | Drop | Change | Block, ...]] = {
     ),
     "a store without an answer": (Store(1, UNKNOWN, KEY, 1), miss(2), exact(4)),
     "stored anew after the drop": (STORED, DROPS["tag"], Store(5, 6, KEY, 2), exact(6, 2)),
+    "a drop of its key's earlier entry": (
+        STORED,
+        DROPS["entry"],
+        Store(3, 5, KEY, 2, entry="ent_2"),
+        exact(6, 2),
+    ),
     "another tenant's drop": (STORED, Drop(3, 4, "globex", scope="team"), exact(4)),
     "two stores at once": (Store(1, 4, KEY, 1), Store(2, 3, KEY, 2), exact(5, 1), exact(6, 2)),
     "may have been replaced by one that expired": (

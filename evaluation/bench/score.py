@@ -66,6 +66,8 @@ class Outcome:
     labels: int
     window_hits: int = 0
     window_false_hits: int = 0
+    best_hits: int | None = None
+    """Most hits of the judged quarter that any threshold of this score has within the target: no certificate, a curve."""
     adopted: bool | None = None
     gain_low: float | None = None
     """Lower end of the gain's interval when the score was on trial."""
@@ -278,7 +280,8 @@ def _with_window(
         floor=plan.certify_floor,
         confidence=CONFIDENCE,
     )
-    done = replace(blank, labels=used + len(labels))
+    best = _most_within(scored, quarter == 3, blank.target or 0.0)
+    done = replace(blank, labels=used + len(labels), best_hits=best)
     if not isinstance(answer, Recommendation):
         return done
     done = _served(done, scored, quarter == 3, answer.threshold)
@@ -288,6 +291,21 @@ def _with_window(
         window_hits=int(inside.sum()),
         window_false_hits=int((inside & ~scored.right).sum()),
     )
+
+
+def _most_within(scored: _Scored, judged: BoolArray, target: float) -> int:
+    score, bad = scored.score[judged], ~scored.right[judged]
+    found = compare(
+        score,
+        score,
+        bad,
+        np.ones(score.size),
+        np.arange(score.size),
+        lookups=1.0,
+        cap=target,
+        resamples=2,
+    )
+    return round(found.old_hit_rate)
 
 
 def _served(blank: Outcome, scored: _Scored, judged: BoolArray, threshold: float) -> Outcome:
@@ -444,7 +462,7 @@ def _interval(bad: int, n: int) -> tuple[float, float]:
 
 
 HEAD = (
-    f"{'line':10} {'target':>6}  {'rule':40} {'hit rate':>8}   {'false/hits (95 %)':24} {'false/all':>9}  "
+    f"{'line':10} {'target':>6}  {'rule':40} {'hit rate':>8}   {'false/hits (95 %)':24} {'false/all':>9}  at best  "
     "labels  certified  broken  adopted"
 )
 
@@ -458,7 +476,9 @@ def _row(own: Sequence[Outcome]) -> str:
     if hits:
         low, high = _interval(false_hits, hits)
         share = f"{false_hits / hits:6.2%} ({low:.2%}–{high:.2%})"
-    target = certified = broken = was_adopted = "–"
+    target = certified = broken = was_adopted = best = "–"
+    if all(o.best_hits is not None for o in own):
+        best = f"{sum(o.best_hits or 0 for o in own) / lookups:.1%}"
     if first.target is not None:
         target = f"{first.target:.0%}"
         certified = f"{sum(o.threshold is not None for o in own)}/{len(own)}"
@@ -468,7 +488,7 @@ def _row(own: Sequence[Outcome]) -> str:
         was_adopted = f"{sum(adopted)}/{len(adopted)}"
     return (
         f"{first.line:10} {target:>6}  {first.rule:40} {hits / lookups:8.1%}   {share:24} "
-        f"{false_hits / lookups:9.2%}  {sum(o.labels for o in own) // len(own):6}  {certified:>9}  {broken:>6}  "
+        f"{false_hits / lookups:9.2%}  {best:>7}  {sum(o.labels for o in own) // len(own):6}  {certified:>9}  {broken:>6}  "
         f"{was_adopted:>7}"
     )
 

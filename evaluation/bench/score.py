@@ -67,7 +67,7 @@ class Outcome:
     window_hits: int = 0
     window_false_hits: int = 0
     best_hits: int | None = None
-    """Most hits of the judged quarter that any threshold of this score has within the target: no certificate, a curve."""
+    """Most hits of the judged quarter that any threshold has within the target: the curve, no certificate."""
     adopted: bool | None = None
     gain_low: float | None = None
     """Lower end of the gain's interval when the score was on trial."""
@@ -294,6 +294,7 @@ def _with_window(
 
 
 def _most_within(scored: _Scored, judged: BoolArray, target: float) -> int:
+    judged = judged & np.isfinite(scored.score)
     score, bad = scored.score[judged], ~scored.right[judged]
     found = compare(
         score,
@@ -488,8 +489,8 @@ def _row(own: Sequence[Outcome]) -> str:
         was_adopted = f"{sum(adopted)}/{len(adopted)}"
     return (
         f"{first.line:10} {target:>6}  {first.rule:40} {hits / lookups:8.1%}   {share:24} "
-        f"{false_hits / lookups:9.2%}  {best:>7}  {sum(o.labels for o in own) // len(own):6}  {certified:>9}  {broken:>6}  "
-        f"{was_adopted:>7}"
+        f"{false_hits / lookups:9.2%}  {best:>7}  {sum(o.labels for o in own) // len(own):6}  "
+        f"{certified:>9}  {broken:>6}  {was_adopted:>7}"
     )
 
 

@@ -160,7 +160,7 @@ class Clients:
             self.seen[f"{act} {reply.status_code}"] += 1
         return reply
 
-    async def work(self, url: str, until: asyncio.Event, *, pause_s: float = 0.005) -> None:
+    async def work(self, url: str, until: asyncio.Event, *, pause_s: float = 0.02) -> None:
         """Store and look up in turns until the event is set."""
         async with httpx2.AsyncClient(base_url=url, timeout=40) as http:
             while not until.is_set():

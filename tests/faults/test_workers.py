@@ -21,15 +21,16 @@ from service.storage.models import Base
 from tests.faults.conftest import Row, Server
 from tests.faults.parts import Clients, Worker, make_line, well_after, worker
 
+KILLS = 3
+
+pytestmark = pytest.mark.timeout(300)
+
 SMALL = {"service.partitions.CROSSING": 64, "service.partitions.SNAPSHOT_S": 0.0}
 """Partitions of 64 entries are saved to disk, at every pass of the upkeep."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rounds", [3])
-async def test_kill_9_while_storing(
-    database_url: str, tmp_path: Path, row: Row, rounds: int
-) -> None:
+async def test_kill_9_while_storing(database_url: str, tmp_path: Path, row: Row) -> None:
     """One of two workers dies in the middle of stores, again and again; the other goes on."""
     clients = Clients()
     other = Clients(prefix="other")
@@ -38,7 +39,7 @@ async def test_kill_9_while_storing(
         await make_line(survivor.url)
         until = asyncio.Event()
         at_work = asyncio.create_task(other.work(survivor.url, until))
-        for _ in range(rounds):
+        for _ in range(KILLS):
             victim = Worker(tmp_path, database_url)
             await victim.ready()
             try:
@@ -60,7 +61,7 @@ async def test_kill_9_while_storing(
     assert set(other.seen) <= {"store 201", "hit"}, other.seen
     assert other.slowest_s < 5
     answered = len(clients.acknowledged) + len(other.acknowledged)
-    assert len(clients.acknowledged) >= 12 * rounds
+    assert len(clients.acknowledged) >= 12 * KILLS
     saw = f"of the killed one: connections that break; of the other: no error, slowest {other.slowest_s:.2f} s"
     row(
         "kill -9 of a worker while it stores", saw=saw, lost=len(lost), of=answered,

@@ -357,7 +357,9 @@ def table(found: dict[str, Any]) -> str:
     """The figures as Markdown: a row per product, the aims, where a peer is ahead, what each one is."""
     lines = [
         f"{found['entries']:,} entries, {found['rounds']} rounds, least cosine {found['threshold']}. "
-        "A cell holds the p50 with one client and the requests per second with one / eight clients.",
+        "A cell holds the p50 with one client and the requests per second with one / eight clients. "
+        "Server CPU is that of the server's process per request (without Redis or an embeddings endpoint), "
+        "which other work on the machine does not lengthen as it does a latency.",
         "",
         "| product | exact hit | semantic hit | miss | store | memory |",
         "|---|---|---|---|---|---|",

@@ -5,14 +5,18 @@ from __future__ import annotations
 import copy
 import os
 import sys
+import threading
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaluation.bench import everything, http
-from evaluation.bench.rivals import bench, recipes
+from evaluation.bench.rivals import bench, recipes, wire
 from evaluation.bench.rivals.products import PRODUCTS, Product, Site
 from evaluation.bench.rivals.recipes import Environment, NotInstalled, Recipe
 from evaluation.bench.rivals.wire import Wire
@@ -104,6 +108,62 @@ def test_peer_that_cannot_be_installed_or_started_is_reported(
     assert "left out: LiteLLM: did not start" in bench.render(found)
     # the half-made environment is not taken for a finished one
     assert not (tmp_path / "env" / "missing" / "recipe.txt").exists()
+
+
+def test_product_that_breaks_off_while_measured_is_left_out(
+    tmp_path: Path, models_dir: Path
+) -> None:
+    """It takes its entries and answers the warm-up, then hangs up."""
+    hangs_up = threading.Event()
+
+    def started(site: Site) -> tuple[bench.Running, Wire]:
+        port = site.stack.enter_context(_server(hangs_up))
+        return bench.Running(port, os.getpid(), 0.0), wire.route()
+
+    def tell(text: str) -> None:
+        if text.startswith("round"):
+            hangs_up.set()
+
+    found = bench.run(
+        work=tmp_path,
+        models_dir=models_dir,
+        entries=300,
+        rounds=2,
+        products=[Product("mneme", "mneme-cache", started)],
+        tell=tell,
+    )
+    assert found["products"] == {}
+    assert found["left_out"][0]["reason"].startswith("broke off at exact, c=1: ")
+
+
+@contextmanager
+def _server(hangs_up: threading.Event) -> Iterator[int]:
+    """Answers anything, until told to close its connections unanswered; gives its port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            if hangs_up.is_set():
+                self.close_connection = True
+                return
+            self.send_response(200)
+            self.send_header("content-length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_failed_command_tells_its_error() -> None:

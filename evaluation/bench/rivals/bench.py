@@ -36,6 +36,10 @@ _REWORDINGS = ("How can I", "How could I", "How might I", "How would I", "How wi
 _ASKED = 280
 """Different questions that exact hits ask for."""
 
+_TROUBLE = (RuntimeError, OSError, EOFError, ValueError, httpx2.HTTPError)
+"""What a product that ends, breaks off, answers in another form or not in time makes of a measurement."""
+_PATIENCE_S = 120.0
+
 Tell = Callable[[str], None]
 
 
@@ -48,6 +52,8 @@ class Entrant:
     wire: Wire
     fresh: Iterator[int]
     entries: int
+    trouble: str = ""
+    """Why it was dropped while we measured."""
 
 
 def run(
@@ -104,6 +110,10 @@ def run(
                 row = samples.setdefault(entrant.product.name, {})
                 row.setdefault(name, []).append(figures)
         memory = {e.product.name: load.memory_mb(e.running.pid) for e in entrants}
+    for entrant in entrants:
+        if entrant.trouble:
+            left_out[entrant.product.name] = entrant.trouble
+            samples.pop(entrant.product.name, None)
     found = _found(products, samples, memory, left_out)
     return {
         "machine": began_on,
@@ -138,7 +148,7 @@ def _entered(product: Product, site: Site, entries: int) -> Entrant | str:
         asyncio.run(_fill(entrant))
         for name in _workloads(product):
             _measured(entrant, site, name, 1, 0.3)
-    except (RuntimeError, OSError, EOFError, ValueError, httpx2.HTTPError) as error:
+    except _TROUBLE as error:
         return f"did not start or could not be filled: {error!r}"
     return entrant
 
@@ -159,14 +169,19 @@ async def _fill(entrant: Entrant) -> None:
 def _round(
     entrants: list[Entrant], site: Site, seconds: float
 ) -> Iterator[tuple[Entrant, str, dict[str, Any]]]:
-    """Every workload once for every entrant."""
+    """Every workload once for every entrant; one that breaks off is asked no more."""
     for name, clients in itertools.product(WORKLOADS, CLIENTS):
         for entrant in entrants:
-            if name not in _workloads(entrant.product):
+            if name not in _workloads(entrant.product) or entrant.trouble:
                 continue
-            if entrant.product.holds and name == "exact":
-                asyncio.run(_fill(entrant))  # what it stored since has pushed them out
-            yield entrant, f"{name}_c{clients}", _measured(entrant, site, name, clients, seconds)
+            try:
+                if entrant.product.holds and name == "exact":
+                    asyncio.run(_fill(entrant))  # what it stored since has pushed them out
+                figures = _measured(entrant, site, name, clients, seconds)
+            except _TROUBLE as error:
+                entrant.trouble = f"broke off at {name}, c={clients}: {error!r}"
+                continue
+            yield entrant, f"{name}_c{clients}", figures
 
 
 def _measured(
@@ -177,17 +192,16 @@ def _measured(
     counted = entrant.product.calls_provider
     if counted:
         httpx2.delete(f"{site.upstream.url}/__calls")
-    figures = asyncio.run(
-        load.run(
-            entrant.running.port,
-            source,
-            clients=clients,
-            seconds=seconds,
-            most=_MOST_STORES if name == "store" else 1_000_000,
-            pid=entrant.running.pid,
-            expect=expected,
-        )
+    sending = load.run(
+        entrant.running.port,
+        source,
+        clients=clients,
+        seconds=seconds,
+        most=_MOST_STORES if name == "store" else 1_000_000,
+        pid=entrant.running.pid,
+        expect=expected,
     )
+    figures = asyncio.run(asyncio.wait_for(sending, seconds + _PATIENCE_S))
     if counted:
         calls = int(httpx2.get(f"{site.upstream.url}/__calls", timeout=60).json()["total"])
         wrong = calls if name in ("exact", "semantic") else max(figures.requests - calls, 0)

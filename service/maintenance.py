@@ -10,7 +10,7 @@ from collections.abc import Callable
 import structlog
 
 from index.embedding.pool import EmbeddingPool
-from index.types import EmbeddingError, TextRefused, Vector
+from index.types import Embedder, EmbeddingError, TextRefused, Vector
 from service import key
 from service.cache import Cache
 from service.caps import HOUR_MS
@@ -131,20 +131,32 @@ class Maintenance:
     async def _embed(self, policy: Policy, now: int) -> None:
         """Vectors for entries that were stored while the model was away, in mode `exact`, or under another model."""
         slot = self._cache.embedders.slot(self._model(policy))
-        embedder, pool = slot.embedder, slot.pool
-        if embedder is None or pool is None:
+        if slot.embedder is None or slot.pool is None:
             return
+        if not await self._to_embed(policy, slot.embedder, now) or not await self._has_duty(policy):
+            return
+        try:
+            await self._embed_for_a_while(policy, slot.embedder, slot.pool, now)
+        finally:  # or the line would wait until the duty of a worker that is gone runs out
+            await self._end_duty(policy)
+
+    async def _to_embed(self, policy: Policy, embedder: Embedder, now: int) -> list[Row]:
+        return await upkeep.to_embed(
+            self._cache.db,
+            policy.tenant,
+            line=policy.line,
+            policy_version=policy.config.policy_version,
+            fingerprint=embedder.fingerprint,
+            now=now,
+            limit=EMBED_BATCH,
+        )
+
+    async def _embed_for_a_while(
+        self, policy: Policy, embedder: Embedder, pool: EmbeddingPool, now: int
+    ) -> None:
         ends = time.monotonic() + EMBED_S
         while time.monotonic() < ends:
-            rows = await upkeep.to_embed(
-                self._cache.db,
-                policy.tenant,
-                line=policy.line,
-                policy_version=policy.config.policy_version,
-                fingerprint=embedder.fingerprint,
-                now=now,
-                limit=EMBED_BATCH,
-            )
+            rows = await self._to_embed(policy, embedder, now)
             if not rows or not await self._has_duty(policy):
                 return
             at_once = embedder.preferred_batch  # few: lookups wait in the same queue
@@ -169,6 +181,13 @@ class Maintenance:
                 worker=cache.worker,
                 now=now,
                 until=now + DUTY_MS,
+            )
+        )
+
+    async def _end_duty(self, policy: Policy) -> None:
+        await self._cache.db.write(
+            lambda tx: upkeep.end_duty(
+                tx, policy.tenant, name=f"embed:{policy.line}", worker=self._cache.worker
             )
         )
 

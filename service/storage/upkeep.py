@@ -45,6 +45,14 @@ _TAKE_DUTY = Query(
     )
     .returning(Lease.__table__.c.lookup_id),
 )
+_END_DUTY = Query(
+    "end_duty",
+    delete(Lease).where(
+        Lease.exact_key == bindparam("exact_key"),
+        Lease.tenant_id == bindparam("tenant"),
+        Lease.lookup_id == bindparam("worker"),
+    ),
+)
 _LINES = Query("all_lines", select(Line.tenant_id, Line.name).order_by(Line.tenant_id, Line.name))
 _TO_EMBED = Query(
     "entries_to_embed",
@@ -147,11 +155,10 @@ def take_duty(
     tx: Transaction, tenant: str, *, name: str, worker: int, now: int, until: int
 ) -> bool:
     """True when this worker alone has a duty of a tenant until a time; held already, it is held on."""
-    key = hashlib.sha256(f"duty:{tenant}:{name}".encode()).digest()
     taken = tx.run(
         _TAKE_DUTY,
         {
-            "exact_key": key,
+            "exact_key": _duty_key(tenant, name),
             "tenant_id": tenant,
             "lookup_id": worker,
             "expires_ms": until,
@@ -159,6 +166,18 @@ def take_duty(
         },
     )
     return bool(taken)
+
+
+def end_duty(tx: Transaction, tenant: str, *, name: str, worker: int) -> None:
+    """Give a duty back, if this worker has it."""
+    tx.run(
+        _END_DUTY,
+        {"exact_key": _duty_key(tenant, name), "tenant": tenant, "worker": worker},
+    )
+
+
+def _duty_key(tenant: str, name: str) -> bytes:
+    return hashlib.sha256(f"duty:{tenant}:{name}".encode()).digest()
 
 
 async def all_lines(db: Database) -> list[Row]:

@@ -15,6 +15,7 @@ from service.storage import entries
 from service.storage.database import Transaction
 from service.storage.models import Entry, EntryTag
 from service.storage.query import Query
+from service.storage.worth import weight
 from tests.harness import Client
 
 _ADD = Query("seed", insert(Entry).values({c.name: bindparam(c.name) for c in Entry.__table__.c}))
@@ -62,12 +63,14 @@ async def seed(
                 "query": canonical.query,
                 "partition": partition_of(policy, "", embedder.fingerprint, canonical),
                 "fingerprint": embedder.fingerprint,
-                "context_hash": hashlib.sha256(canonical.context).digest(),
+                "context_hash": canonical.context_hash,
                 "vector": vector.tobytes(),
                 "quarantined": False,
                 "stored_by": "seed",
                 "hits": 0,
                 "last_hit_ms": None,
+                "size_bytes": len(answer) + len(canonical.body) + vector.nbytes,
+                "heat": weight(cache.clock_ms()),
             }
         )
     tagged = [

@@ -117,6 +117,8 @@ class Clients:
     slowest_s: float = 0.0
     slowest_lookup_s: float = 0.0
     prefix: str = "q"
+    rewords: bool = False
+    """Ask by other words, too: only then are indexes loaded."""
     size: int = 20
     """Characters of an answer."""
     _number: int = 0
@@ -167,7 +169,11 @@ class Clients:
                 await self.store(http)
                 await asyncio.sleep(pause_s)
                 if self.acknowledged:
-                    await self.lookup(http, next(reversed(self.acknowledged)))
+                    newest = next(reversed(self.acknowledged))
+                    await self.lookup(http, newest)
+                    if self.rewords:
+                        body = {"line": self.line, "prompt": newest + "?"}
+                        await self._send(http, "lookup", body)
                 await asyncio.sleep(pause_s)
 
     @asynccontextmanager
@@ -231,6 +237,8 @@ class Link:
         self._tasks: list[asyncio.Task[Any]] = []
         self.delay_s = 0.0
         self.refuses = False
+        self.attempts = 0
+        """Connections that somebody began."""
         self.port = 0
 
     @asynccontextmanager
@@ -265,6 +273,7 @@ class Link:
             writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.attempts += 1
         if self.refuses:
             writer.transport.abort()
             return

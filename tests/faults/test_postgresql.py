@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import time
 from collections import Counter
@@ -11,14 +12,17 @@ from pathlib import Path
 import httpx2
 import psycopg
 import pytest
+from sqlalchemy import select, text
 
+from service.errors import Unavailable
+from service.storage.database import open_database
+from service.storage.query import Query
 from tests.faults.conftest import Row, Server
 from tests.faults.parts import LINE, Clients, Link, Worker, make_line, well_after, worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 OUTAGE_S = 9.0
-"""Long enough for a pool that doubles its pauses to fall behind."""
 
 SOON_S = 8.0
 """To be well again: one connection that hangs (5 s), one pause (2 s), some reserve for a busy machine."""
@@ -275,3 +279,24 @@ async def test_a_worker_is_cut_off_and_comes_back(server: Server, tmp_path: Path
     row("a worker is cut off from the database and comes back, while the other invalidates",
         saw=f"of the one cut off: misses (degraded), no stale answer after; slowest {clients.slowest_s:.1f} s",
         lost=len(lost), of=len(clients.acknowledged), recovery_s=recovery)  # fmt: skip
+
+
+async def test_the_pauses_between_tries_do_not_grow(server: Server) -> None:
+    """A pool that doubles them (1, 2, 4, 8 s …) would be minutes late after an outage of minutes."""
+    link = Link(server.socket)
+    async with link.running():
+        db = open_database(server.url(server.database(), port=link.port), budget_ms=300)
+        await db.open()
+        link.refuses = True
+        link.cut()
+        began = time.monotonic()
+        before = 0
+        while (since := time.monotonic() - began) < 14:
+            if since < 8:
+                before = link.attempts
+            with contextlib.suppress(Unavailable):
+                await db.read(Query("one", select(text("1"))), {})
+            await asyncio.sleep(0.2)
+        assert link.attempts - before >= 2
+        link.go_on()
+        await db.close()

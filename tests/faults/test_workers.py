@@ -74,13 +74,13 @@ async def test_kill_9_while_saving_a_snapshot(sqlite_url: str, tmp_path: Path, r
     model = tmp_path / "model"
     model.write_text("hash")
     given = {"knobs": SMALL, "FAULT_MODEL": str(model)}
-    clients = Clients()
+    clients = Clients(rewords=True)
     victim = Worker(tmp_path, sqlite_url, **given)  # type: ignore[arg-type]
     try:
         await victim.ready()
         await make_line(victim.url, mode="serve", threshold=0.9)
         async with clients.working(victim.url):
-            ends = time.monotonic() + 20
+            ends = time.monotonic() + 60
             while not list((tmp_path / "snapshots").glob("*.snapshot*")):
                 assert time.monotonic() < ends, victim.log.read_text()
                 await asyncio.sleep(0)
@@ -88,8 +88,6 @@ async def test_kill_9_while_saving_a_snapshot(sqlite_url: str, tmp_path: Path, r
     finally:
         if victim.process.poll() is None:
             victim.kill()
-    for half in (tmp_path / "snapshots").glob(".*"):
-        assert half.stat().st_size >= 0
     async with worker(tmp_path, sqlite_url, **given) as again:
         recovery = time.monotonic() - again.began
         recovery += await well_after(again.url)

@@ -239,7 +239,9 @@ class Settings(BaseSettings):
 
 def _place_secret(path: Path, *, replace: bool) -> None:
     """32 random bytes in a file that appears whole; of two processes that make one at once, one wins."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # its owner's alone
+    handle, temporary = tempfile.mkstemp(
+        prefix=f".{path.name}.", dir=path.parent
+    )  # its owner's alone
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(secrets.token_bytes(32))

@@ -27,7 +27,11 @@ from index.types import (
     Vectors,
 )
 
-PROBES = ("how do i reset my password", "the train to berlin leaves at 7:45", "refund of an annual plan")
+PROBES = (
+    "how do i reset my password",
+    "the train to berlin leaves at 7:45",
+    "refund of an annual plan",
+)
 """Texts whose vectors stand for the model. In English, which every model reads."""
 
 SAME = 0.9999

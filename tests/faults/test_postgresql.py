@@ -298,5 +298,9 @@ async def test_the_pauses_between_tries_do_not_grow(server: Server) -> None:
                 await db.read(Query("one", select(text("1"))), {})
             await asyncio.sleep(0.2)
         assert link.attempts - before >= 2
+        for _ in range(3):  # a writer that cannot connect is an outage, too, and no fault of ours
+            with pytest.raises(Unavailable):
+                await db.write(lambda tx: tx.text("SELECT 1"))
         link.go_on()
+        assert await db.write(lambda tx: tx.text("SELECT 2")) == [(2,)]
         await db.close()

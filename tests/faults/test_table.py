@@ -31,6 +31,6 @@ def test_the_newest_measurement_of_a_case_counts() -> None:
         [line.format("sqlite", "a"), line.format("x", "b"), line.format("sqlite", "c")]
     )
     assert [(row["fault"], row["saw"]) for row in table.rows(text)] == [
-        ("f, SQLite", "c"),
         ("f", "b"),
+        ("f, SQLite", "c"),
     ]

@@ -21,7 +21,7 @@ from service.storage.models import Base
 from tests.faults.conftest import Row, Server
 from tests.faults.parts import Clients, Worker, make_line, well_after, worker
 
-KILLS = 3
+KILLS = 2
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -38,7 +38,7 @@ async def test_kill_9_while_storing(database_url: str, tmp_path: Path, row: Row)
     async with worker(tmp_path, database_url) as survivor:
         await make_line(survivor.url)
         until = asyncio.Event()
-        at_work = asyncio.create_task(other.work(survivor.url, until))
+        at_work = asyncio.create_task(other.work(survivor.url, until, pause_s=0.1))
         for _ in range(KILLS):
             victim = Worker(tmp_path, database_url)
             await victim.ready()

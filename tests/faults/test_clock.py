@@ -17,6 +17,7 @@ HOUR_S = 3600
 pytestmark = pytest.mark.timeout(300)
 
 
+@pytest.mark.slow
 async def test_the_clock_jumps(tmp_path: Path, sqlite_url: str, row: Row) -> None:
     """Back by an hour and forward by two, while requests run and one waits for another's answer."""
     ahead = tmp_path / "ahead"

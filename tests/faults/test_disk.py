@@ -96,6 +96,7 @@ async def test_somebody_else_writes_to_the_sqlite_file(
         lost=len(lost), of=len(clients.acknowledged), recovery_s=recovery)  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["no room", "flipped bits"])
 async def test_snapshots(
     damage: str, tmp_path: Path, sqlite_url: str, row: Row, request: pytest.FixtureRequest

@@ -36,6 +36,7 @@ async def _semantic_again(http: httpx2.AsyncClient, prompt: str) -> float:
     raise AssertionError("no semantic hit within a minute")
 
 
+@pytest.mark.slow
 async def test_the_model_hangs_or_dies(tmp_path: Path, sqlite_url: str, row: Row) -> None:
     """A call of the model that blocks, then one that raises."""
     model = tmp_path / "model"

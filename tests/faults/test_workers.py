@@ -69,6 +69,7 @@ async def test_kill_9_while_storing(database_url: str, tmp_path: Path, row: Row)
     )  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_kill_9_while_saving_a_snapshot(sqlite_url: str, tmp_path: Path, row: Row) -> None:
     """What is half written is never read; the next start has every entry, by key and by meaning."""
     model = tmp_path / "model"
@@ -166,6 +167,7 @@ def test_kill_9_while_migrating(
     )
 
 
+@pytest.mark.slow
 async def test_two_starters_on_one_empty_data_directory(tmp_path: Path, row: Row) -> None:
     """Both migrate, both make the keys and the models' files; both serve the same cache."""
     workers = [Worker(tmp_path / "data") for _ in range(2)]

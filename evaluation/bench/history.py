@@ -186,10 +186,6 @@ class Checker:
         self._of_key: dict[Key, list[Store]] = defaultdict(list)
         for store in history.stores:
             self._of_key[store.key].append(store)
-        self._overwritten = {
-            key: _Times((s.began, s.ended) for s in stores if s.is_acknowledged)
-            for key, stores in self._of_key.items()
-        }
         self._drops = _Drops(history.drops)
         self._changes: dict[tuple[str, str], list[Change]] = defaultdict(list)
         for change in sorted(history.changes, key=lambda c: c.began):
@@ -199,6 +195,10 @@ class Checker:
             for where, found in self._changes.items()
         }
         self._versions = {where: _Times(_bumps(found)) for where, found in self._changes.items()}
+        self._overwritten = {
+            key: _Times((s.began, s.ended) for s in stores if self._surely_replaces(s))
+            for key, stores in self._of_key.items()
+        }
         erasures = defaultdict(list)
         for drop in history.drops:
             if drop.is_erasure:
@@ -245,6 +245,12 @@ class Checker:
             yield Violation("replaced answer", told)
         if lookup.tier == "semantic":
             yield from self._blocked(lookup, store, told)
+
+    def _surely_replaces(self, store: Store) -> bool:
+        """A fill that was asked for under an earlier policy version is stored under that one, beside the others."""
+        since = store.began if store.asked is None else store.asked[0]
+        is_of_one_version = not self._bumped(store.key).may_be_between(since, store.ended)
+        return store.is_acknowledged and is_of_one_version
 
     def _may_meet(self, lookup: Lookup, store: Store) -> bool:
         asked, kept = lookup.key, store.key

@@ -164,6 +164,12 @@ SOUND: dict[str, tuple[Store | Lookup | Drop | Change | Block, ...]] = {
         Change(3, 4, "acme", "faq", 0.9, "serve", "2"),
         miss(8),
     ),
+    "replaced under the old policy alone": (
+        Change(3, 4, "acme", "faq", 0.9, "serve", "2"),
+        Store(5, 6, KEY, 1),
+        Store(7, 8, KEY, 2, asked=(1, 2)),
+        exact(9, 1),
+    ),
     "another pair": (STORED, Block(3, 4, NEAR._replace(prompt="other"), 1), near(4)),
     "the block was erased with its scope": (
         STORED,

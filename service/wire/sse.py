@@ -39,6 +39,7 @@ class SseParser:
         for piece in chunk.splitlines(keepends=True):
             if not piece.endswith((b"\n", b"\r")):
                 self._line.append(piece)
+                self._ended_in_cr = False
                 continue
             self._line.append(piece.rstrip(b"\r\n"))
             line = b"".join(self._line) if len(self._line) > 1 else self._line[0]

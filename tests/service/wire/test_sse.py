@@ -41,6 +41,15 @@ def test_bytes_one_by_one_give_the_same_events(end):
     assert [SseEvent("", b"a\nb"), SseEvent("", b"c")] == found
 
 
+def test_a_line_feed_behind_a_cut_line_ends_that_line():
+    """The CR that ended the line before has nothing to do with it."""
+    parser = SseParser()
+
+    found = parser.feed(b"data: a\rdata: b") + parser.feed(b"\n\n")
+
+    assert [SseEvent("", b"a\nb")] == found
+
+
 @given(
     st.lists(
         st.tuples(

@@ -133,10 +133,11 @@ class Maintenance:
         slot = self._cache.embedders.slot(self._model(policy))
         if slot.embedder is None or slot.pool is None:
             return
-        if not await self._to_embed(policy, slot.embedder, now) or not await self._has_duty(policy):
+        rows = await self._to_embed(policy, slot.embedder, now)
+        if not rows or not await self._has_duty(policy):
             return
         try:
-            await self._embed_for_a_while(policy, slot.embedder, slot.pool, now)
+            await self._embed_for_a_while(policy, slot.embedder, slot.pool, rows, now)
         finally:  # or the line would wait until the duty of a worker that is gone runs out
             await self._end_duty(policy)
 
@@ -152,13 +153,16 @@ class Maintenance:
         )
 
     async def _embed_for_a_while(
-        self, policy: Policy, embedder: Embedder, pool: EmbeddingPool, now: int
+        self,
+        policy: Policy,
+        embedder: Embedder,
+        pool: EmbeddingPool,
+        rows: list[Row],
+        now: int,
     ) -> None:
+        """These rows, and the next ones while there is time and the duty is held."""
         ends = time.monotonic() + EMBED_S
-        while time.monotonic() < ends:
-            rows = await self._to_embed(policy, embedder, now)
-            if not rows or not await self._has_duty(policy):
-                return
+        while True:
             at_once = embedder.preferred_batch  # few: lookups wait in the same queue
             for start in range(0, len(rows), at_once):
                 some = rows[start : start + at_once]
@@ -167,7 +171,10 @@ class Maintenance:
                 except EmbeddingError:
                     return
                 await self._set_vectors(policy, embedder.fingerprint, some, vectors)
-            if len(rows) < EMBED_BATCH:
+            if len(rows) < EMBED_BATCH or time.monotonic() >= ends:
+                return
+            rows = await self._to_embed(policy, embedder, now)
+            if not rows or not await self._has_duty(policy):
                 return
 
     async def _has_duty(self, policy: Policy) -> bool:

@@ -43,9 +43,8 @@ class Metrics:
 
     version: str
     outcomes: Tally[Outcome] = field(default_factory=Tally)
-    entries: dict[tuple[str, str], int] = field(default_factory=dict)
     evicted: Tally[tuple[str, str]] = field(default_factory=Tally)
-    """Entries by tenant and line."""
+    """Entries dropped for a size limit, by tenant and line."""
     gauges: dict[str, float] = field(default_factory=lambda: {"alarms_raised": 0.0})
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
 

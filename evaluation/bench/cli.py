@@ -15,6 +15,7 @@ bench_app = typer.Typer(
 )
 _PEERS = Path(tempfile.gettempdir()) / "surehit-peers"
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+EmptyDatabase = Annotated[str, typer.Option(help="An empty PostgreSQL database; default SQLite.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +27,11 @@ def _models_dir() -> Path:
     from service.settings import Settings
 
     return Settings().models_dir
+
+
+def _tell(text: str) -> None:
+    """Progress, beside the output."""
+    typer.echo(text, err=True)
 
 
 def _emit(value: Any, text: str, as_json: bool) -> None:
@@ -83,9 +89,7 @@ def http(
     ] = 20_000,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     seconds: Annotated[float, typer.Option(min=0.2, help="Per workload and round.")] = 2.0,
-    database_url: Annotated[
-        str, typer.Option(help="An empty PostgreSQL database; default SQLite.")
-    ] = "",
+    database_url: EmptyDatabase = "",
     as_json: Json = False,
 ) -> None:
     """The service over HTTP: exact hit, semantic hit, miss, store at c = 1, 8, 32, against a bare ASGI route."""
@@ -97,7 +101,7 @@ def http(
         seconds=seconds,
         models_dir=_models_dir(),
         database_url=database_url,
-        tell=lambda text: typer.echo(text, err=True),
+        tell=_tell,
     )
     _emit(found, bench.render(found), as_json)
 
@@ -121,7 +125,7 @@ def embed(
             rounds=rounds,
             texts=texts,
             models_dir=_models_dir(),
-            tell=lambda text: typer.echo(text, err=True),
+            tell=_tell,
         )
     except ModelNotInstalled as error:
         raise typer.BadParameter(str(error)) from error
@@ -142,7 +146,7 @@ def index(
     found = bench.run(
         sizes=size or (1_000, 10_000, 100_000, 300_000),
         queries=queries,
-        tell=lambda text: typer.echo(text, err=True),
+        tell=_tell,
     )
     _emit(found, bench.render(found), as_json)
 
@@ -173,7 +177,7 @@ def everything(
         out=out,
         document=document,
         is_quick=quick,
-        tell=lambda text: typer.echo(text, err=True),
+        tell=_tell,
     )
     text = "\n\n".join(f"{name}\n{bench.BENCHES[name].table(f)}" for name, f in found.items())
     _emit(found, text, as_json)
@@ -182,9 +186,7 @@ def everything(
 @bench_app.command()
 def restart(
     entries: Annotated[int, typer.Option(min=1_000)] = 100_000,
-    database_url: Annotated[
-        str, typer.Option(help="An empty PostgreSQL database; default SQLite.")
-    ] = "",
+    database_url: EmptyDatabase = "",
     as_json: Json = False,
 ) -> None:
     """Seconds from start to the first exact and the first semantic hit, without and with a snapshot."""
@@ -194,7 +196,7 @@ def restart(
         entries=entries,
         models_dir=_models_dir(),
         database_url=database_url,
-        tell=lambda text: typer.echo(text, err=True),
+        tell=_tell,
     )
     _emit(found, bench.render(found), as_json)
 
@@ -228,7 +230,7 @@ def loop(
         target=target,
         label_budget=labels,
         models_dir=_models_dir(),
-        tell=lambda text: typer.echo(text, err=True),
+        tell=_tell,
     )
     _emit([r.as_dict() for r in found], bench.render(found), as_json)
 
@@ -237,9 +239,7 @@ def loop(
 def proxy(
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     seconds: Annotated[float, typer.Option(min=0.2, help="Per workload and round.")] = 1.5,
-    database_url: Annotated[
-        str, typer.Option(help="An empty PostgreSQL database; default SQLite.")
-    ] = "",
+    database_url: EmptyDatabase = "",
     as_json: Json = False,
 ) -> None:
     """Added latency of the proxy: a miss against the direct call, a hit against the sidecar's."""
@@ -249,7 +249,7 @@ def proxy(
         rounds=rounds,
         seconds=seconds,
         database_url=database_url,
-        tell=lambda text: typer.echo(text, err=True),
+        tell=_tell,
     )
     _emit(found, bench.render(found), as_json)
 
@@ -270,7 +270,7 @@ def pgvector(
         entries=entries,
         queries=queries,
         database_url=database_url,
-        tell=lambda text: typer.echo(text, err=True),
+        tell=_tell,
     )
     _emit(found, bench.render(found), as_json)
 
@@ -279,9 +279,7 @@ def pgvector(
 def workers(
     rounds: Annotated[int, typer.Option(min=40)] = 10_000,
     search: Annotated[str, typer.Option(help="local or pgvector.")] = "local",
-    database_url: Annotated[
-        str, typer.Option(help="An empty PostgreSQL database; default SQLite.")
-    ] = "",
+    database_url: EmptyDatabase = "",
     as_json: Json = False,
 ) -> None:
     """Two processes on one database: how soon a store of one is a hit of the other, and stale answers."""
@@ -294,7 +292,7 @@ def workers(
         models_dir=_models_dir(),
         database_url=database_url,
         search=search,
-        tell=lambda text: typer.echo(text, err=True),
+        tell=_tell,
     )
     _emit(found, bench.render(found), as_json)
     raise typer.Exit(0 if found["stale_answers"] == 0 else 1)
@@ -375,7 +373,7 @@ def peers(
         rounds=rounds,
         seconds=seconds,
         products=[product for product in PRODUCTS if product.name in wanted],
-        tell=lambda text: typer.echo(text, err=True),
+        tell=_tell,
     )
     everything.keep("peers", found, bench.table(found), out=out, document=document)
     _emit(found, bench.render(found), as_json)
@@ -384,9 +382,7 @@ def peers(
 @bench_app.command()
 def soak(
     minutes: Annotated[float, typer.Option(min=0.05)] = 60.0,
-    database_url: Annotated[
-        str, typer.Option(help="An empty PostgreSQL database; default SQLite.")
-    ] = "",
+    database_url: EmptyDatabase = "",
     seed: Annotated[int, typer.Option(help="Of the clients' choices.")] = 1,
     as_json: Json = False,
 ) -> None:
@@ -398,7 +394,7 @@ def soak(
         models_dir=_models_dir(),
         database_url=database_url,
         seed=seed,
-        tell=lambda text: typer.echo(text, err=True),
+        tell=_tell,
     )
     _emit(found, bench.render(found), as_json)
     raise typer.Exit(1 if found["violations"] else 0)

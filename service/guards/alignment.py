@@ -31,6 +31,8 @@ class Alignment:
     left_a: list[int] = field(default_factory=list)
     left_b: list[int] = field(default_factory=list)
     opposites: list[tuple[int, int]] = field(default_factory=list)
+    small_opposites: list[tuple[str, str]] = field(default_factory=list)
+    """Opposites among the small words that are no units (up and down, 上 and 下), in equal company."""
     likeness: float = 0.0
     """Share of the wording, in [0, 1], that the two texts have in common at their start and end."""
     shared: tuple[int, int] = (0, 0)
@@ -65,7 +67,7 @@ def align(a: Analysis, b: Analysis) -> Alignment:
     start, end = out.shared = _shared(a.skeleton, b.skeleton)
     changed = max(_changed(text.skeleton, start, end) for text in (a, b))
     out.likeness = (start + end) / max(1, start + end + changed)
-    out.inserted = start + end == min(len(a.skeleton), len(b.skeleton))
+    out.inserted = sum(_shared(a.plainest, b.plainest)) == min(len(a.plainest), len(b.plainest))
     _match_equal(out)
     if len(out.left_a) <= _MOST_LEFT and len(out.left_b) <= _MOST_LEFT:
         _match(out, _same)
@@ -73,8 +75,29 @@ def align(a: Analysis, b: Analysis) -> Alignment:
         _match_joined(out)
         out.opposites = _match(out, _opposite)
         _match(out, _mistyped)
+        out.small_opposites = _small_opposites(a.skeleton, b.skeleton, start, end)
     out.pairs.sort()
     return out
+
+
+_SMALL_TURNS = {
+    word: other
+    for pair in (
+        "up down",
+        "in out",
+        "on off",
+        "inside outside",
+        "上 下",
+        "来 去",
+        "里 外",
+        "前 后",
+    )
+    for word, other in (pair.split(), pair.split()[::-1])
+}
+
+
+_LEADING = frozenset({"in", "out", "on", "off"})
+_OWNERS = frozenset("the a an my your our his her their its this that these those".split())
 
 
 def _turned(pair: Alignment) -> Alignment:
@@ -85,22 +108,58 @@ def _turned(pair: Alignment) -> Alignment:
         left_a=pair.left_b,
         left_b=pair.left_a,
         opposites=[(j, i) for i, j in pair.opposites],
+        small_opposites=[(y, x) for x, y in pair.small_opposites],
         likeness=pair.likeness,
         shared=pair.shared,
         inserted=pair.inserted,
     )
 
 
-def _changed(skeleton: tuple[str, ...], start: int, end: int) -> int:
-    """Words between the shared start and end; a run of unknown Chinese characters is one word."""
-    middle = skeleton[start : len(skeleton) - end]
-    return sum(
-        not (at and _is_loose(key) and _is_loose(middle[at - 1])) for at, key in enumerate(middle)
+def _small_opposites(
+    a: tuple[str, ...], b: tuple[str, ...], start: int, end: int
+) -> list[tuple[str, str]]:
+    """Opposite small words in the part that differs, after or before the same word in both texts."""
+    places_a, places_b = range(start, len(a) - end), range(start, len(b) - end)
+    small_b = [j for j in places_b if b[j] in _SMALL_TURNS]
+    return [
+        (a[i], b[j])
+        for i in places_a
+        if a[i] in _SMALL_TURNS
+        for j in small_b
+        if b[j] == _SMALL_TURNS[a[i]]
+        and _same_company(a, i, b, j)
+        and not (_leads(a, i) or _leads(b, j))
+    ]
+
+
+def _leads(skeleton: tuple[str, ...], at: int) -> bool:
+    """Whether "in", "out", "on" or "off" leads what follows it, instead of closing a verb."""
+    after = skeleton[at + 1] if at + 1 < len(skeleton) else ""
+    return (
+        skeleton[at] in _LEADING and bool(after) and (after in _OWNERS or after not in en.FUNCTION)
     )
 
 
+def _same_company(a: tuple[str, ...], i: int, b: tuple[str, ...], j: int) -> bool:
+    """Whether the same word stands just before, or just after, place `i` of `a` and `j` of `b`."""
+    before = i > 0 and j > 0 and a[i - 1] == b[j - 1]
+    return before or (i + 1 < len(a) and j + 1 < len(b) and a[i + 1] == b[j + 1])
+
+
+def _changed(skeleton: tuple[str, ...], start: int, end: int) -> int:
+    """Words between the shared start and end; a run of unknown Chinese characters is one word."""
+    middle = skeleton[start : len(skeleton) - end]
+    loose = [_is_loose(key) for key in middle]
+    for at in range(1, len(middle) - 1):
+        if loose[at - 1] and loose[at + 1] and len(middle[at]) == 1:
+            loose[at] = True  # a name with a known character in it
+    return sum(not (at and loose[at] and loose[at - 1]) for at in range(len(middle)))
+
+
 def _is_loose(key: str) -> bool:
-    return len(key) == 1 and key >= "\u3400" and key not in han.known_words()
+    return (
+        key >= "\u3400" and (len(key) == 1 or key in han.groups()) and key not in han.small_words()
+    )
 
 
 def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[int, int]:

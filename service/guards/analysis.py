@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
-from service.guards import amounts, han
+from service.guards import amounts, han, words
 from service.guards.marks import Marks
-from service.guards.plain import plain
+from service.guards.plain import asks_with_not, plain
 from service.guards.quantity import Quantity
 from service.guards.read_english import read_word
 from service.guards.read_han import read_han
@@ -41,8 +41,10 @@ class Analysis:
     dates: tuple[str, ...]
     versions: tuple[str, ...]
     negations: int
+    asks_with_not: bool
     denials: tuple[int, ...]
     skeleton: tuple[str, ...]
+    plainest: tuple[str, ...]
     sentences: tuple[int, ...]
     code: tuple[str, ...]
     marks: Marks
@@ -75,6 +77,7 @@ def analyse(text: str) -> Analysis:
         if stream[at].kind == "sym" and stream[at].text in _STOPS:
             reader.sentences.append(len(reader.units))
         at += _read(reader, stream, at)
+    skeleton = tuple(token.key for token in cut if token.kind != "sym")
     return Analysis(
         text=flat,
         script=writing,
@@ -85,8 +88,10 @@ def analyse(text: str) -> Analysis:
         dates=tuple(sorted(found.dates)),
         versions=tuple(sorted(found.versions)),
         negations=reader.negations,
+        asks_with_not=asks_with_not(flat),
         denials=tuple(reader.denials),
-        skeleton=tuple(token.key for token in cut if token.kind != "sym"),
+        skeleton=skeleton,
+        plainest=tuple(words.american(key) if len(key) > 4 else key for key in skeleton),
         sentences=tuple(reader.sentences),
         code=tuple(sorted(reader.code)),
         marks=reader.marks.done(wording),

@@ -135,17 +135,21 @@ def _unknown_run(text: Analysis, left: list[int]) -> str:
     for place in left:
         unit = text.units[place]
         joins = place == before + 1 and unit.kind in ("han", "word") and not unit.key.isascii()
-        run = run + unit.key if joins else unit.key if unit.kind == "han" else ""
+        run = run + unit.key if joins else unit.key if _may_open_name(unit) else ""
         before = place if run else -2
         longest = max(longest, run, key=len)
     return longest
 
 
+def _may_open_name(unit: Unit) -> bool:
+    return unit.kind == "han" or (len(unit.key) == 1 and unit.key >= "\u3400")
+
+
 def case(pair: Alignment) -> Refusal | None:
     """Refuse where a capital makes another word of the same letters (Polish, polish)."""
     for mine, yours in ((pair.a, pair.b), (pair.b, pair.a)):
-        if yours.text == yours.text.lower():
-            continue  # typed without capitals, so a small letter says nothing
+        if yours.text[:1].islower():
+            continue  # typed without care for capitals, so a small letter says nothing
         for word in mine.capitals & yours.lower - mine.lower - yours.capitals:
             if words.is_capitonym(word):
                 return Refusal("case", f"{word.capitalize()} vs {word}")

@@ -10,6 +10,8 @@ _DATE_HAN = {"年": "year", "月": "month", "月份": "month", "日": "day", "�
 _CLOCK_HAN = frozenset({"点", "点钟", "时"})
 _ORDINAL_SUFFIX = frozenset({"st", "nd", "rd", "th"})
 _TIMES_OF_DAY = {"noon": 720, "midday": 720, "midnight": 0, "中午": 720, "午夜": 0}
+_ALSO_WORDS = frozenset({"mon", "wed", "sat", "sun"})
+"""Short weekdays that are words of their own in small letters."""
 _GERMANE_YEARS = range(1000, 2200)
 _BEFORE_YEAR = frozenset({"in", "of", "since", "from", "until", "for", "the", "by", ",", "year"})
 
@@ -27,7 +29,7 @@ def take_date(tokens: list[Token], at: int, found: Amounts) -> int:
         used = 1
     elif key in q.MONTHS and token.kind == "word":
         used = _month(tokens, at, found)
-    elif key in q.WEEKDAYS:
+    elif key in q.WEEKDAYS and (key not in _ALSO_WORDS or token.text[0].isupper()):
         found.dates.append(f"weekday={q.WEEKDAYS[key]}")
         used = 1
     elif key.startswith("weekday") and key[7:].isdigit():

@@ -8,6 +8,8 @@ from collections import Counter
 
 from service.guards.alignment import TEMPLATE, Alignment, turning_words
 from service.guards.analysis import Analysis
+from service.guards.lexicon import chinese as zh
+from service.guards.lexicon import english as en
 from service.guards.read_han import HOW
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
@@ -30,14 +32,24 @@ def turns(pair: Alignment) -> dict[str, str]:
         count_b -= _aside(pair.b, set(pair.left_b)) if pair.left_a else 0
     count_a += len(negatives_a) if not _content(pair.only_b()) else 0
     count_b += len(negatives_b) if not _content(pair.only_a()) else 0
+    if (count_a - count_b) % 2:
+        count_a -= pair.a.asks_with_not and not pair.b.asks_with_not
+        count_b -= pair.b.asks_with_not and not pair.a.asks_with_not
     if (count_a - count_b) % 2 == 0 and _denies_another(pair):
         seen["negation"] = "the denial stands before another word"
+    if (count_a - count_b) % 2 and pair.likeness < TEMPLATE:
+        fewer, more = (pair.b, count_b), (pair.a, count_a)
+        if count_a < count_b:
+            fewer, more = more, fewer
+        if _tells_of_trouble(fewer[0]) and not _tells_of_trouble(more[0]):
+            return seen  # "cannot sign in", "trouble signing in"
     if (count_a - count_b) % 2:
         seen["negation"] = f"{count_a} negation{'s' * (count_a != 1)} vs {count_b}"
-    if pair.opposites:
-        seen["antonym"] = ", ".join(
-            f"{pair.a.units[i].text} vs {pair.b.units[j].text}" for i, j in pair.opposites
-        )
+    opposed = [(pair.a.units[i].text, pair.b.units[j].text) for i, j in pair.opposites]
+    if pair.likeness >= TEMPLATE:
+        opposed += pair.small_opposites
+    if opposed:
+        seen["antonym"] = ", ".join(f"{mine} vs {yours}" for mine, yours in opposed)
     swapped = _swapped(pair)
     if swapped:
         seen["order"] = swapped
@@ -53,6 +65,10 @@ def _denies_another(pair: Alignment) -> bool:
         return False
     twin = dict(pair.pairs).get(next(iter(denied_a)))
     return twin is not None and twin not in denied_b
+
+
+def _tells_of_trouble(text: Analysis) -> bool:
+    return any(unit.key in en.TROUBLE or unit.key in zh.TROUBLE for unit in text.units)
 
 
 def _aside(text: Analysis, left: set[int]) -> int:
@@ -87,7 +103,7 @@ def _refuse(pair: Alignment, sort: str) -> Refusal | None:
     seen = turns(pair)
     if sort not in seen:
         return None
-    odd = len(seen) % 2 == 1 or len(pair.opposites) > 1
+    odd = len(seen) % 2 == 1 or len(pair.opposites) > 1 or bool(pair.small_opposites)
     return Refusal(sort, seen[sort]) if odd else None
 
 

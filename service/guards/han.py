@@ -7,6 +7,7 @@ from functools import cache
 from service.guards import quantity as q
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon.choices import choices
+from service.guards.lexicon.lists import mates, opposite_pairs, synonym_groups
 from service.guards.text import Token
 
 _NUMERAL = "零〇一二两三四五六七八九十百千万亿"
@@ -32,7 +33,7 @@ _NUMBER = re.compile(
     rf"|(?P<run>[{_NUMERAL}]+(?:点[{_NUMERAL}]+)?)"
 )
 _SCALE = {"百": 100, "千": 1000, "万": 10**4, "亿": 10**8, "万亿": 10**12}
-_A_NOT_A = re.compile(r"([\u4e00-\u9fff])[不没]\1(?=[\u4e00-\u9fff])")
+_A_NOT_A = re.compile(r"([\u4e00-\u9fff]{1,2})[不没]\1")
 _WHICH_HOUR = re.compile(r"(?<!有)几点钟?(?![建意要])|几号(?![楼线])")
 _WHICH_DAYS = re.compile(r"(?<![这那过前后近没好])几天")
 _RHETORIC = re.compile(r"难道(?:不是|不|没有|没)?")
@@ -40,6 +41,13 @@ _RHETORIC = re.compile(r"难道(?:不是|不|没有|没)?")
 _UNABLE = re.compile(zh.UNABLE)
 _NO_HAVE = re.compile(
     r"有没有|是不是|能不能|会不会|可不可以|要不要|行不行|好不好|对不对|是否|能否|可否|会否"
+)
+_EACH = re.compile(
+    r"(?<![十百千零二三四五六七八九\d])[一1]个?(月|年|天|周|星期|季度|小时|晚)(?=多少|要多少|价格|的?费|收多少|需要多少)"
+)
+"""一个月多少钱 asks for the price of each month."""
+_AT_WHAT_TIME = re.compile(
+    r"(开门|关门|发车|起飞|到达|到站|开始|结束|入住|退房|截止|发售|开售|放票)时间(?:是|为)?(?:什么时候|几点|多少)?"
 )
 _WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 1)} | {"天": 7}
 
@@ -106,6 +114,7 @@ def ask_forms(text: str) -> str:
         lambda match: {"有": "有", "是": "", "会": "会"}.get(match.group()[0], "可以"), text
     )
     text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
+    text = _AT_WHAT_TIME.sub(r"什么时候\1", _EACH.sub(r"每\1", text))
     text = _RHETORIC.sub("", text)
     text = _A_NOT_A.sub(r"\1", text)
     text = _UNABLE.sub(lambda match: f"{match[1].replace('了', '')}不能", text)
@@ -120,30 +129,19 @@ def _phrases() -> list[tuple[str, str]]:
     return sorted(zh.PHRASES.items(), key=lambda pair: -len(pair[0]))
 
 
-@cache
 def groups() -> dict[str, frozenset[int]]:
     """Word to the numbers of the synonym lines it stands in."""
-    table: dict[str, set[int]] = {}
-    for number, line in enumerate(zh.SYNONYMS.strip().splitlines()):
-        for word in line.split():
-            table.setdefault(word, set()).add(number)
-    return {word: frozenset(numbers) for word, numbers in table.items()}
+    return synonym_groups("zh")
 
 
-@cache
 def line_mates(word: str) -> tuple[str, ...]:
     """Words that share a synonym line with this one."""
-    lines = zh.SYNONYMS.strip().splitlines()
-    return tuple(
-        mate for number in groups().get(word, ()) for mate in lines[number].split() if mate != word
-    )
+    return mates("zh", word)
 
 
-@cache
 def opposites() -> frozenset[tuple[str, str]]:
     """Pairs of opposite words, both ways round."""
-    rows = [pair.split() for pair in zh.OPPOSITES.replace("\n", "|").split("|") if pair.strip()]
-    return frozenset((a, b) for a, b in rows) | frozenset((b, a) for a, b in rows)
+    return opposite_pairs("zh")
 
 
 @cache
@@ -173,9 +171,20 @@ def _vocabulary() -> tuple[frozenset[str], int]:
     return frozenset(words), max(map(len, words))
 
 
-def known_words() -> frozenset[str]:
-    """Every word that the lists hold."""
-    return _vocabulary()[0]
+@cache
+def small_words() -> frozenset[str]:
+    """Words that name no thing and no deed by themselves."""
+    return frozenset(
+        {
+            *zh.FUNCTION,
+            *zh.LIGHT,
+            *zh.NEGATORS,
+            *zh.QUANTIFIERS,
+            *zh.STATES,
+            *q.UNITS,
+            *q.CURRENCIES,
+        }
+    )
 
 
 def cut(token: Token) -> list[Token]:

@@ -2,6 +2,7 @@
 
 from service.guards.alignment import TEMPLATE, Alignment
 from service.guards.flip_guards import turns
+from service.guards.marks import Marks
 from service.guards.refusal import Refusal
 
 _BINDING = frozenset(
@@ -68,12 +69,9 @@ def state(pair: Alignment) -> Refusal | None:
         one_sided and (pair.likeness >= TEMPLATE or _narrow(one_sided))
     ):
         return Refusal("time", f"{_show(only_left)} vs {_show(only_right)}")
-    past_a, past_b = (
-        _tense(pair.a.marks.past, pair.a.marks.present),
-        _tense(pair.b.marks.past, pair.b.marks.present),
-    )
-    if {past_a, past_b} == {"past", "present"} and not pair.left_a and not pair.left_b:
-        return Refusal("time", f"{past_a} vs {past_b}")
+    tense_a, tense_b = _tense(pair.a.marks), _tense(pair.b.marks)
+    if tense_a != tense_b and "past" in (tense_a, tense_b) and not pair.left_a and not pair.left_b:
+        return Refusal("time", f"{tense_a} vs {tense_b}") if tense_a and tense_b else None
     return None
 
 
@@ -98,8 +96,11 @@ def _narrow(states: frozenset[str]) -> bool:
     return any(state in ("previous", "former", "last", "next") or " " in state for state in states)
 
 
-def _tense(past: bool, present: bool) -> str:
-    return "past" if past and not present else "present" if present and not past else ""
+def _tense(marks: Marks) -> str:
+    """The one tense that the small words of a text name, or "" for none or several."""
+    named = {"past": marks.past, "present": marks.present, "future": marks.future}
+    told = [tense for tense, seen in named.items() if seen]
+    return "future" if "future" in told and not marks.past else told[0] if len(told) == 1 else ""
 
 
 def modality(pair: Alignment) -> Refusal | None:

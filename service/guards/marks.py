@@ -59,6 +59,7 @@ class Marks(NamedTuple):
     yes_no: bool
     past: bool
     present: bool
+    future: bool
     mine: bool
     owners: frozenset[str]
     degrees: tuple[tuple[str, str], ...]
@@ -76,6 +77,7 @@ class MarkReader:
     yes_no: bool = False
     past: bool = False
     present: bool = False
+    future: bool = False
     mine: bool = False
     owners: set[str] = field(default_factory=set)
     degrees: list[tuple[str, str]] = field(default_factory=list)
@@ -90,6 +92,8 @@ class MarkReader:
             self.past = True
         elif key in ("is", "are", "do", "does", "has"):
             self.present = True
+        elif key in ("will", "shall") or (key == "going" and after == "to"):
+            self.future = True
         if key in _MINE:
             self.mine = True
         if key in _QUESTIONS and not self.question and not self.yes_no:
@@ -145,6 +149,7 @@ class MarkReader:
             yes_no,
             self.past,
             self.present,
+            self.future,
             self.mine,
             frozenset(self.owners),
             tuple(self.degrees),

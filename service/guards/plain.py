@@ -27,11 +27,39 @@ _HALF_PAST = re.compile(
 )
 
 
+_FRAMEWORK_SUFFIX = re.compile(
+    r"\b(node|vue|react|next|nuxt|express|angular|ember|backbone|three|d3|chart|moment|nest|alpine|svelte)\.?js\b",
+    re.I,
+)
+"""Node.js and NodeJS are Node; `index.js` stays a file."""
+_ASKS_WITH_NOT = re.compile(
+    r"(?:^|[.!?;:]\s)\s*(?:is|are|was|were|do|does|did|could|would|should|has|have|can)n?'?t"
+    r"\s+(?:i|you|we|they|he|she|it|there|this|that|these|those|the|my|your|our|an?|any)\b",
+    re.I,
+)
+
+
+def asks_with_not(flat: str) -> bool:
+    """Whether a question opens with a shortened denial ("Isn't there …?"), which may ask the plain one."""
+    return _ASKS_WITH_NOT.search(flat) is not None
+
+
+_SHORT_WINDOWS = re.compile(r"\bwin ?(?=(?:7|8|10|11)(?![\dA-Za-z]))", re.I)
+_GLUED_VERSION = re.compile(
+    r"\b([a-z]{3,})(?=\d+\.\d)"
+    r"|\b(python|php|vue|java|jdk|mysql|django|angular|react|ubuntu|debian|android|ios|ipados|macos|iphone|ipad|windows|win|chrome|office|excel)(?=\d{1,4}(?![\dA-Za-z]))",
+    re.I,
+)
+"""A version written onto its name (python3.9, ios17)."""
+
+
 def plain(flat: str, writing: str) -> str:
     """Contractions spelt out, politeness dropped, set phrases and numerals written one way."""
     if writing == "han":
         flat = han.write_digits(han.ask_forms(flat))
     if any("a" <= char <= "z" or "A" <= char <= "Z" for char in flat):
+        flat = _GLUED_VERSION.sub(r"\g<0> ", _FRAMEWORK_SUFFIX.sub(r"\1", flat))
+        flat = _SHORT_WINDOWS.sub("Windows ", flat)
         flat = _POLITE.sub(" ", spell_out(flat))
         flat = _SEPARABLE.sub(r"\1 \3\2", flat)
         flat = _phrases().sub(lambda match: f" {_phrase_table()[match.group().lower()]} ", flat)

@@ -176,8 +176,8 @@ MONTHS = {
 WEEKDAYS = {
     name: number
     for number, names in enumerate(
-        """monday mondays|tuesday tuesdays tues|wednesday wednesdays|thursday thursdays thurs|friday fridays
-        |saturday saturdays|sunday sundays""".split("|"),
+        """monday mondays mon|tuesday tuesdays tues tue|wednesday wednesdays wed|thursday thursdays thurs thu
+        |friday fridays fri|saturday saturdays sat|sunday sundays sun""".split("|"),
         1,
     )
     for name in names.split()

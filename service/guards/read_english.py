@@ -79,7 +79,15 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
         reader.add(CURRENCIES[key], "choice", token.text)
     elif key in choices() or lemma in choices():
         reader.add(choices().get(key, choices().get(lemma, ("", "")))[1], "choice", token.text)
-    elif named and key not in en.FUNCTION and lemma not in en.LIGHT and lemma not in en.WEAK:
+    elif key in en.TIER_NAMES and _lemma_at(stream, at + 1) in en.PLAN_NOUNS:
+        reader.add(key, "choice", token.text)
+    elif (
+        named
+        and key not in en.FUNCTION
+        and lemma not in en.LIGHT
+        and lemma not in en.WEAK
+        and not (token.text.isupper() and key in words.groups())  # ATM, DB: words, not names
+    ):
         reader.add(key, "name", token.text)
     elif key in en.FUNCTION or (lemma in en.FUNCTION and not words.groups().get(lemma)):
         pass
@@ -102,6 +110,10 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
 
 def _kind(stream: list[Token], at: int) -> str:
     return stream[at].kind if 0 <= at < len(stream) else ""
+
+
+def _lemma_at(stream: list[Token], at: int) -> str:
+    return words.inflection(stream[at].key).lemma if at < len(stream) else ""
 
 
 def _degreed(key: str) -> bool:

@@ -22,9 +22,8 @@ def read_han(reader: Reader, stream: list[Token], at: int) -> None:
     key = token.key
     reader.marks.chinese(key, stream, at)
     if key in zh.NEGATORS:
-        if key != "别" or _opens_clause(stream, at):
-            reader.negations += 1
-            reader.denied = True
+        reader.negations += 1
+        reader.denied = True
     elif key in ROLES:
         reader.role = ROLES[key]
     elif key in zh.STATES or key in zh.QUANTIFIERS or _labels(stream, at):
@@ -61,9 +60,3 @@ def _labels(stream: list[Token], at: int) -> bool:
     while place < len(stream) and stream[place].key in _COPULAS:
         place += 1
     return place < len(stream) and (stream[place].kind == "num" or stream[place].key == "免费")
-
-
-def _opens_clause(stream: list[Token], at: int) -> bool:
-    return (
-        at == 0 or stream[at - 1].kind == "sym" or stream[at - 1].key in ("请", "你", "千万", "先")
-    )

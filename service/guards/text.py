@@ -77,6 +77,18 @@ _CONTRACTIONS = [
         (r"\bgonna\b", "going to"),
         (r"\bwanna\b", "want to"),
         (r"\bpls\b|\bplz\b", "please"),
+        (r"\bu\b(?![.&/'-])", "you"),
+        (r"\bur\b", "your"),
+        (r"\bthx\b|\bty\b", "thanks"),
+        (r"\babt\b", "about"),
+        (r"\b(?:cuz|coz|bcos|bcuz)\b", "because"),
+        (r"\bi'?ma\b", "i will"),
+        (r"\bim\b", "i am"),
+        (r"\bive\b", "i have"),
+        (r"\bidk\b", "i do not know"),
+        (r"\bgotta\b", "have to"),
+        (r"\bgimme\b", "give me"),
+        (r"\bw/\s", "with "),
     )
 ]  # fmt: skip
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import DamerauLevenshtein
 
 from service.guards.lexicon import english as en
-from service.guards.lexicon.english_opposites import OPPOSITES
-from service.guards.lexicon.english_synonyms import SYNONYMS
+from service.guards.lexicon.lists import mates, opposite_pairs, synonym_groups
 from service.guards.lexicon.wordnet import is_word, listed_opposites, share_sense, wordnet
 
 _VOWELS = "aeiou"
@@ -100,21 +99,14 @@ def _gradable() -> frozenset[str]:
     )
 
 
-@cache
 def groups() -> dict[str, frozenset[int]]:
     """Lemma to the numbers of the hand-written synonym lines it stands in."""
-    table: dict[str, set[int]] = {}
-    for number, line in enumerate(SYNONYMS.strip().splitlines()):
-        for word in line.split():
-            table.setdefault(word, set()).add(number)
-    return {word: frozenset(numbers) for word, numbers in table.items()}
+    return synonym_groups("en")
 
 
-@cache
 def opposites() -> frozenset[tuple[str, str]]:
     """Hand-written opposites, both ways round."""
-    pairs = [pair.split() for pair in OPPOSITES.replace("\n", "|").split("|") if pair.strip()]
-    return frozenset((a, b) for a, b in pairs) | frozenset((b, a) for a, b in pairs)
+    return opposite_pairs("en")
 
 
 @cache
@@ -211,10 +203,7 @@ def _synonym_opposite(left: str, right: str) -> bool:
 
 @lru_cache(20_000)
 def _line_mates(word: str) -> tuple[str, ...]:
-    lines = SYNONYMS.strip().splitlines()
-    return tuple(
-        mate for number in groups().get(word, ()) for mate in lines[number].split() if mate != word
-    )
+    return mates("en", word)
 
 
 _SUFFIXES = sorted(

@@ -60,6 +60,17 @@ LIGHT = frozenset(
     beside inside outside like other instead""".split()
 )
 
+TIER_NAMES = frozenset(
+    "team business individual family group personal company organization developer advanced essential growth lite light hobby community".split()
+)
+PLAN_NOUNS = frozenset("plan tier subscription edition licence license package membership".split())
+"""A word of the first list before one of the second names a tier."""
+
+TROUBLE = frozenset(
+    "problem issue trouble error fail failure difficulty stick stuck crash fault broken".split()
+)
+"""Words that say that something does not work, as a denial does in other words."""
+
 IRREGULAR = dict(
     pair.split(":")
     for pair in """went:go gone:go bought:buy sold:sell sent:send spent:spend paid:pay said:say told:tell

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from service.guards import han, words
 from service.guards.analysis import Analysis
+from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
 from service.guards.units import Unit
 
@@ -330,5 +331,6 @@ def turning_words(units: list[Unit]) -> list[Unit]:
     return [
         unit
         for unit in units
-        if unit.kind in ("word", "light") and unit.key in en.LEXICAL_NEGATIVES
+        if unit.kind in ("word", "light")
+        and (unit.key in en.LEXICAL_NEGATIVES or unit.key in zh.LEXICAL_NEGATIVES)
     ]

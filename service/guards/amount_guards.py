@@ -100,13 +100,23 @@ def _rest(pair: Alignment) -> tuple[list[Quantity], list[Quantity]]:
     right = list(pair.b.quantities)
     left = []
     for mine in pair.a.quantities:
-        twin = next((x for x in right if x.value == mine.value and x.unit == mine.unit), None)
+        twin = next((x for x in right if _equal(x, mine)), None)
         if twin is None:
             left.append(mine)
         else:
             right.remove(twin)
     return _without(left, _figures(pair.b), _figures(pair.a)), _without(
         right, _figures(pair.a), _figures(pair.b)
+    )
+
+
+def _equal(left: Quantity, right: Quantity) -> bool:
+    """Whether two amounts are one: also a half and 50 %."""
+    if left.unit == right.unit:
+        return left.value == right.value
+    shares = {left.unit: left.value, right.unit: right.value}
+    return (
+        set(shares) == {"", "percent"} and shares[""] < 1 and shares[""] * 100 == shares["percent"]
     )
 
 

@@ -21,7 +21,9 @@ from service.guards.units import Reader, Unit
 _LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _CLAUSE_ENDS = frozenset(",，.。!！?？;；")
 _STOPS = frozenset(".?!;。？！；\n")
-_CODE_KINDS = frozenset({"emoji", "code", "url", "email", "path", "flag", "ident", "other"})
+_CODE_KINDS = frozenset(
+    {"emoji", "code", "url", "email", "path", "dotfile", "flag", "ident", "other"}
+)
 _PROSE_WORDS = frozenset(
     "wifi postgres kubernetes vscode 2fa mfa ipad iphone ebay macos ios".split()
 )
@@ -46,6 +48,7 @@ class Analysis:
     skeleton: tuple[str, ...]
     plainest: tuple[str, ...]
     sentences: tuple[int, ...]
+    clauses: tuple[int, ...]
     code: tuple[str, ...]
     marks: Marks
     capitals: frozenset[str]
@@ -74,6 +77,8 @@ def analyse(text: str) -> Analysis:
         if stream[at].kind == "sym" and reader.denied and stream[at].text in _CLAUSE_ENDS:
             reader.denials.append(max(0, len(reader.units) - 1))
             reader.denied = False
+        if stream[at].kind == "sym" and stream[at].text in _CLAUSE_ENDS:
+            reader.clauses.append(len(reader.units))
         if stream[at].kind == "sym" and stream[at].text in _STOPS:
             reader.sentences.append(len(reader.units))
         at += _read(reader, stream, at)
@@ -93,6 +98,7 @@ def analyse(text: str) -> Analysis:
         skeleton=skeleton,
         plainest=tuple(words.american(key) if len(key) > 4 else key for key in skeleton),
         sentences=tuple(reader.sentences),
+        clauses=tuple(reader.clauses),
         code=tuple(sorted(reader.code)),
         marks=reader.marks.done(wording),
         capitals=frozenset(reader.capitals),
@@ -132,7 +138,7 @@ def _read(reader: Reader, stream: list[Token], at: int) -> int:
     elif kind == "op":
         _read_operator(reader, stream, at)
     elif kind in _CODE_KINDS:
-        literal = token.text.strip("`").strip()
+        literal = token.text.strip("`").strip().removeprefix("~/")
         if kind == "ident" and literal.lower() in _PROSE_WORDS:
             return read_word(reader, [Token("word", literal, literal.lower(), token.start)], 0)
         form = (

@@ -4,6 +4,7 @@ Each turn counts one; an even number of turns of two sorts cancels out ("not dan
 "A is cheaper than B", "B is more expensive than A"), an odd number refuses.
 """
 
+import re
 from collections import Counter
 
 from service.guards.alignment import TEMPLATE, Alignment, turning_words
@@ -35,7 +36,8 @@ def turns(pair: Alignment) -> dict[str, str]:
     if (count_a - count_b) % 2:
         count_a -= pair.a.asks_with_not and not pair.b.asks_with_not
         count_b -= pair.b.asks_with_not and not pair.a.asks_with_not
-    if (count_a - count_b) % 2 == 0 and _denies_another(pair):
+    denies_another = (count_a - count_b) % 2 == 0 and _denies_another(pair)
+    if denies_another:
         seen["negation"] = "the denial stands before another word"
     if (count_a - count_b) % 2 and pair.likeness < TEMPLATE:
         fewer, more = (pair.b, count_b), (pair.a, count_a)
@@ -50,7 +52,7 @@ def turns(pair: Alignment) -> dict[str, str]:
         opposed += pair.small_opposites
     if opposed:
         seen["antonym"] = ", ".join(f"{mine} vs {yours}" for mine, yours in opposed)
-    swapped = _swapped(pair)
+    swapped = "" if denies_another else _swapped(pair)  # X, not Y; Y, not X: one turn, not two
     if swapped:
         seen["order"] = swapped
     return seen
@@ -58,10 +60,11 @@ def turns(pair: Alignment) -> dict[str, str]:
 
 def _denies_another(pair: Alignment) -> bool:
     """Whether both texts say "not X but Y", each of another X: same words, another thing denied."""
-    if not all(_CONTRAST.intersection(text.skeleton) for text in (pair.a, pair.b)):
-        return False
     denied_a, denied_b = set(pair.a.denials), set(pair.b.denials)
     if len(denied_a) != 1 or len(denied_b) != 1:
+        return False
+    texts = (pair.a, pair.b)
+    if not all(text.negations and _CONTRAST.search(text.text) for text in texts):
         return False
     twin = dict(pair.pairs).get(next(iter(denied_a)))
     return twin is not None and twin not in denied_b
@@ -74,9 +77,22 @@ def _tells_of_trouble(text: Analysis) -> bool:
 def _aside(text: Analysis, left: set[int]) -> int:
     """Negations in a clause that the other text puts in other words."""
     return sum(
-        place in left and text.units[place].kind not in ("light", "weak")
+        (place in left and text.units[place].kind not in ("light", "weak"))
+        or _is_own_clause(text, place, left)
         for place in text.denials
         if place < len(text.units)
+    )
+
+
+def _is_own_clause(text: Analysis, place: int, left: set[int]) -> bool:
+    """Whether the other text has nothing of the clause around `place`, and something of the rest."""
+    start = max((end for end in text.clauses if end <= place), default=0)
+    end = min((end for end in text.clauses if end > place), default=len(text.units))
+    kinds = {at: text.units[at].kind for at in range(len(text.units))}
+    content = [at for at in kinds if kinds[at] not in ("light", "weak")]
+    inside = [at for at in content if start <= at < end]
+    return all(at in left for at in inside) and any(
+        at not in left for at in content if not start <= at < end
     )
 
 
@@ -115,7 +131,7 @@ def _swapped(pair: Alignment) -> str:
             return f"a statement in {pieces} pieces of another order"
     if _reworded(pair) or (_weighs_both(pair.a) and _weighs_both(pair.b)):
         return ""
-    found = _roles_swapped(pair) or _places_swapped(pair)
+    found = _roles_swapped(pair) or _places_swapped(pair) or _kinds_swapped(pair)
     if found:
         return found
     units_a, units_b = pair.a.units, pair.b.units
@@ -146,8 +162,14 @@ def _reworded(pair: Alignment) -> bool:
     return max((words_a - words_b).total(), (words_b - words_a).total()) > _MOST_OTHER_WORDS
 
 
+_PERSONS = dict.fromkeys("i me we us 我 我们 给我".split(), "first") | dict.fromkeys(
+    "he him she her they them 他 她 他们 她们".split(), "third"
+)
 _OR = frozenset({"or", "还是"})
-_CONTRAST = frozenset({"but", "而是"})
+_CONTRAST = re.compile(
+    r"\bnot\b.*\bbut\b|, (?:and |but )?not\b|不是.*而是|而不是|而非", re.I | re.S
+)
+"""A text that says of two things that it is the one and not the other."""
 _JOINING_HAN = frozenset({"和", "与", "跟", "还是"})
 _WHICH = frozenset({"哪个", "哪些", "哪款", "哪种", "哪家", "哪座", "哪一个"})
 _MOST_OTHER_WORDS = 2
@@ -177,6 +199,19 @@ def _places_swapped(pair: Alignment) -> str:
             if not _JOINING.issuperset(middle):
                 left, right = " ".join(a[:x]), " ".join(a[-y:])
                 return f"{left} … {right} vs {right} … {left}"
+    return ""
+
+
+def _kinds_swapped(pair: Alignment) -> str:
+    """`is X a Y` and `is Y an X`, and who does it to whom (I him, he me)."""
+    a, b = _plain_words(pair.a), _plain_words(pair.b)
+    if len(a) == len(b) == 3 and a[0] == b[0] == "be" and a[1:] == b[:0:-1] and a[1] != a[2]:
+        return f"{a[1]} {a[2]} vs {a[2]} {a[1]}"
+    persons_a, persons_b = (
+        [_PERSONS[key] for key in text.skeleton if key in _PERSONS] for text in (pair.a, pair.b)
+    )
+    if sorted(persons_a) == sorted(persons_b) == ["first", "third"] and persons_a != persons_b:
+        return f"{' '.join(persons_a)} vs {' '.join(persons_b)} person"
     return ""
 
 

@@ -36,7 +36,7 @@ _SCALE = {"百": 100, "千": 1000, "万": 10**4, "亿": 10**8, "万亿": 10**12}
 _A_NOT_A = re.compile(r"([\u4e00-\u9fff]{1,2})[不没]\1")
 _WHICH_HOUR = re.compile(r"(?<!有)几点钟?(?![建意要])|几号(?![楼线])")
 _WHICH_DAYS = re.compile(r"(?<![这那过前后近没好])几天")
-_RHETORIC = re.compile(r"难道(?:不是|不|没有|没)?")
+_RHETORIC = re.compile(r"难道(?:不是|没有|没)?")
 """A question that expects its answer; it asks what the plain one asks."""
 _UNABLE = re.compile(zh.UNABLE)
 _NO_HAVE = re.compile(
@@ -49,6 +49,20 @@ _EACH = re.compile(
 _AT_WHAT_TIME = re.compile(
     r"(开门|关门|发车|起飞|到达|到站|开始|结束|入住|退房|截止|发售|开售|放票)时间(?:是|为)?(?:什么时候|几点|多少)?"
 )
+_WHY = re.compile(
+    r"怎么(?=还[没不是在]|没|不(?!显示)|会(?![员议计])|老是|总是|一直|又|这么|那么|[\u4e00-\u9fff]{1,3}不[上了到开出动])"
+)
+"""怎么还没到 asks why."""
+_STAGES = {"线上": "prod", "生产": "prod", "正式": "prod", "测试": "testing", "预发": "staging", "预发布": "staging", "开发": "dev", "沙箱": "sandbox"}  # fmt: skip
+_STAGE = re.compile(
+    r"(线上|生产|正式|测试|预发布|预发|开发|沙箱)(?:环境)?的?(?=日志|服务器|数据库|库|机器|集群|配置|故障|报警|告警|代码|分支|服务|bug|BUG|节点)"
+)
+"""What belongs to an environment, the word environment left out (线上日志)."""
+_WEEK_OF_DAY = re.compile(r"(这|本|上|下)个?(?:周|星期|礼拜)(?=[一二三四五六日天末])")
+_WHICH_NUMBER = re.compile(
+    r"(电话|号码|电话号码|手机号|密码|地址|邮箱|编号|单号|账号)(?:是多少|多少|是几)"
+)
+_WRONG = re.compile(r"不对(?![称外公应])|不正确|有误")
 _WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 1)} | {"天": 7}
 
 
@@ -114,6 +128,8 @@ def ask_forms(text: str) -> str:
         lambda match: {"有": "有", "是": "", "会": "会"}.get(match.group()[0], "可以"), text
     )
     text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
+    text = _WEEK_OF_DAY.sub(r"\1周 周", _WHICH_NUMBER.sub(r"\1是什么", _WRONG.sub("错误", text)))
+    text = _STAGE.sub(lambda match: f"{_STAGES[match[1]]}环境", _WHY.sub("为什么", text))
     text = _AT_WHAT_TIME.sub(r"什么时候\1", _EACH.sub(r"每\1", text))
     text = _RHETORIC.sub("", text)
     text = _A_NOT_A.sub(r"\1", text)
@@ -165,7 +181,7 @@ def _vocabulary() -> tuple[frozenset[str], int]:
     words = {
         *zh.FUNCTION, *zh.LIGHT, *groups(), *zh.NOT_NEGATION, *zh.NEGATORS, *zh.QUANTIFIERS, *zh.STATES,
         *(name for name in choices() if not name.isascii()),
-        *zh.EXTRA_WORDS, *kinds(), *zh.NARROWING, *zh.OFFERING, *zh.DISHES, *zh.LABELS, *(word for pair in opposites() for word in pair),
+        *zh.EXTRA_WORDS, *kinds(), *zh.NARROWING, *zh.OFFERING, *zh.DISHES, *zh.LEXICAL_NEGATIVES, *zh.TROUBLE, *zh.LABELS, *(word for pair in opposites() for word in pair),
         *(name for name in [*q.UNITS, *q.CURRENCIES] if not name.isascii()), "点钟", "月份", "个",
     }  # fmt: skip
     return frozenset(words), max(map(len, words))

@@ -43,6 +43,9 @@ def quantifier(pair: Alignment) -> Refusal | None:
     only_left, only_right = left - right, right - left
     if not only_left and not only_right:
         return None
+    hardly = only_left | only_right
+    if "rarely" in hardly and pair.a.negations and pair.b.negations:
+        return Refusal("quantifier", f"{_show(only_left)} vs {_show(only_right)}")  # hardly, not
     counts = {pair.a.marks.question, pair.b.marks.question} <= _COUNTING
     if counts and only_left | only_right == {"atmost"}:
         return None  # how many, and how many at most, ask for one figure
@@ -106,7 +109,11 @@ def _tense(marks: Marks) -> str:
 def modality(pair: Alignment) -> Refusal | None:
     """Refuse where one text asks what must be, the other what may be."""
     left, right = pair.a.marks, pair.b.marks
-    if not (left.yes_no and right.yes_no) or not left.modals or not right.modals:
+    asked_alike = left.question == right.question and left.question in ("who", "what")
+    clash = {*left.modals, *right.modals} == {"must", "may"} and pair.likeness >= TEMPLATE
+    if not left.modals or not right.modals:
+        return None
+    if not (left.yes_no and right.yes_no) and not (asked_alike and clash and not turns(pair)):
         return None
     if left.modals & right.modals:
         return None

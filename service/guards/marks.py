@@ -131,7 +131,7 @@ class MarkReader:
         if key in _MODALS and not _is_polite(stream, at):
             self.modals.add(_MODALS[key])
         dated = at + 1 < len(stream) and stream[at + 1].kind == "date"
-        if key in zh.STATES and not dated:
+        if key in zh.STATES and (not dated or key.endswith("周")):
             self.states.add(zh.STATES[key])
         if key in zh.QUANTIFIERS:
             self.quantifiers.add(zh.QUANTIFIERS[key])

@@ -28,7 +28,7 @@ _HALF_PAST = re.compile(
 
 
 _FRAMEWORK_SUFFIX = re.compile(
-    r"\b(node|vue|react|next|nuxt|express|angular|ember|backbone|three|d3|chart|moment|nest|alpine|svelte)\.?js\b",
+    r"(?<![A-Za-z])(node|vue|react|next|nuxt|express|angular|ember|backbone|three|d3|chart|moment|nest|alpine|svelte)\.?js\b",
     re.I,
 )
 """Node.js and NodeJS are Node; `index.js` stays a file."""
@@ -37,17 +37,20 @@ _ASKS_WITH_NOT = re.compile(
     r"\s+(?:i|you|we|they|he|she|it|there|this|that|these|those|the|my|your|our|an?|any)\b",
     re.I,
 )
+_ASKS_WITH_NOT_HAN = re.compile(
+    r"难道[不没]|不(?:能|可以|是|会|支持|行|让|允许|包括|包含|需要|用|提供|收|算|适用|送)[^，。,.？?!！的]*[吗么][？?\s]*$"
+)
 
 
 def asks_with_not(flat: str) -> bool:
-    """Whether a question opens with a shortened denial ("Isn't there …?"), which may ask the plain one."""
-    return _ASKS_WITH_NOT.search(flat) is not None
+    """Whether a denial asks what the plain question asks ("Isn't there …?", "不能…吗")."""
+    return _ASKS_WITH_NOT.search(flat) is not None or _ASKS_WITH_NOT_HAN.search(flat) is not None
 
 
-_SHORT_WINDOWS = re.compile(r"\bwin ?(?=(?:7|8|10|11)(?![\dA-Za-z]))", re.I)
+_SHORT_WINDOWS = re.compile(r"(?<![A-Za-z])win ?(?=(?:7|8|10|11)(?![\dA-Za-z]))", re.I)
 _GLUED_VERSION = re.compile(
-    r"\b([a-z]{3,})(?=\d+\.\d)"
-    r"|\b(python|php|vue|java|jdk|mysql|django|angular|react|ubuntu|debian|android|ios|ipados|macos|iphone|ipad|windows|win|chrome|office|excel)(?=\d{1,4}(?![\dA-Za-z]))",
+    r"(?<![A-Za-z])([a-z]{3,})(?=\d+\.\d)"
+    r"|(?<![A-Za-z])(python|php|vue|java|jdk|mysql|django|angular|react|ubuntu|debian|android|ios|ipados|macos|iphone|ipad|windows|win|chrome|office|excel)(?=\d{1,4}(?![\dA-Za-z]))",
     re.I,
 )
 """A version written onto its name (python3.9, ios17)."""

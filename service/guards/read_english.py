@@ -20,6 +20,7 @@ _KEEPS_ROLE = frozenset(
     "a an the my your our his her their its this that these those of any all".split()
 )
 ROLES = {"from": "from", "to": "to", "into": "to", "onto": "to", "by": "by", "than": "than"}
+_HTTP_METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
 _CAPITAL_NAMES = {"us": "usa"}
 _SPOKEN_OPERATORS = {"plus": "+", "minus": "-", "times": "*", "multiplied": "*", "divided": "/"}
 
@@ -29,6 +30,10 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     key = token.key
     if reader.han and len(key) == 1 and token.text.isupper():
         reader.add(key, "name", token.text)  # A座, B仓: no article
+        return 1
+    if token.text in _HTTP_METHODS and _kind(stream, at + 1) in ("path", "url"):
+        reader.code.append(token.text)
+        reader.add(token.text, "code", token.text)
         return 1
     owned = key.endswith("'s")
     if owned:

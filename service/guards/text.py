@@ -19,6 +19,7 @@ _PATTERNS = {
     "url": r"(?:https?|ftp|s3|gs|ssh|git)://[^\s<>\"'，。！？、）]+|www\.[^\s<>\"'，。！？、）]+",
     "email": r"[\w.+-]+@[\w-]+\.[\w.-]*\w",
     "path": r"(?<![\w./])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.\-/\\*]*[A-Za-z][\w.\-/\\*]*",
+    "dotfile": r"(?<![\w./~)\]])\.[A-Za-z]\w+(?:\.\w+)*",
     "flag": r"(?<!\S)--?[A-Za-z][\w-]*",
     "isodate": r"\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{4}\b",
     "time": r"\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?",
@@ -93,6 +94,10 @@ _CONTRACTIONS = [
 ]  # fmt: skip
 
 
+_LATIN_RUN = re.compile(r"[A-Za-z\u00c0-\u024f][\w.'-]*", re.A)
+"""A Latin word, or an identifier in one piece: the letters of a long one say little about the script."""
+
+
 def normalise(text: str) -> str:
     """Bring width, quotes, dashes and runs of blanks to one form; keep case and line breaks."""
     flat = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_QUOTES)
@@ -119,6 +124,7 @@ def tokens(text: str) -> list[Token]:
 def script(text: str) -> str:
     """Name the script most letters are in: `han`, `latin`, another one, or `none`."""
     han = latin = other = 0
+    words = len(_LATIN_RUN.findall(text))
     for char in text:
         if "\u3400" <= char <= "\u9fff":
             han += 1
@@ -132,6 +138,6 @@ def script(text: str) -> str:
                 other += 1
     if not han and not latin and not other:
         return "none"
-    if han * 2.5 >= latin and han >= other:
+    if han >= other and (han * 2.5 >= latin or (han > 1 and han >= 2 * words)):
         return "han"
     return "latin" if latin >= other else "other"

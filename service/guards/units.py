@@ -32,6 +32,7 @@ class Reader:
     denied: bool = False
     denials: list[int] = field(default_factory=list)
     sentences: list[int] = field(default_factory=list)
+    clauses: list[int] = field(default_factory=list)
 
     def add(self, key: str, kind: str, text: str) -> None:
         """Append a unit with the role and the denial that stand before it."""

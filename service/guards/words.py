@@ -12,6 +12,7 @@ from service.guards.lexicon.wordnet import is_word, listed_opposites, share_sens
 
 _VOWELS = "aeiou"
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
+_ADJECTIVE_ENDINGS = ("able", "ible", "ous", "ent", "ant", "ive", "al", "ful", "ic", "ate", "ect")
 _BRITISH = (
     (re.compile(r"is(e|ed|es|ing|er|ation)$"), r"iz\1"),
     (re.compile(r"ys(e|ed|ing)$"), r"yz\1"),
@@ -180,11 +181,17 @@ def _negated_of(word: str, base: str) -> bool:
 
 
 def _negates_kin(word: str, other: str) -> bool:
-    """Whether one is un- or non- before a word akin to the other (untruthful, true)."""
-    for prefix in ("un", "non"):
+    """Whether one is un- or in- before a word akin to the other (untruthful, true)."""
+    for prefix in _NEGATING:
         base = word.removeprefix(prefix).lstrip("-")
         if base != word and len(base) > 3 and is_word(base):
-            return _derived(base, other) or share_sense(base, other) or _begins(base, other)
+            plainly = prefix in ("un", "non") or base.endswith(_ADJECTIVE_ENDINGS)
+            return plainly and (
+                _derived(base, other)
+                or share_sense(base, other)
+                or listed_same(base, other)
+                or _begins(base, other)
+            )
     return False
 
 

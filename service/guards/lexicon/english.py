@@ -67,7 +67,7 @@ PLAN_NOUNS = frozenset("plan tier subscription edition licence license package m
 """A word of the first list before one of the second names a tier."""
 
 TROUBLE = frozenset(
-    "problem issue trouble error fail failure difficulty stick stuck crash fault broken".split()
+    "problem issue trouble error fail failure difficulty stick stuck crash fault broken late delay overdue".split()
 )
 """Words that say that something does not work, as a denial does in other words."""
 

@@ -40,16 +40,17 @@ def free_port() -> int:
 
 
 @contextmanager
-def service(data_dir: Path, *, database_url: str = "", **settings: str) -> Iterator[Running]:
+def service(
+    data_dir: Path, *, database_url: str = "", log: Path | None = None, **settings: str
+) -> Iterator[Running]:
     """`surehit serve` on a data directory."""
     environment = {
         "SUREHIT_DATA_DIR": str(data_dir),
         "SUREHIT_DATABASE_URL": database_url,
         **settings,
     }
-    with process(
-        ["-m", "service.cli", "serve", "--port", "{port}"], "/healthz", environment
-    ) as running:
+    arguments = ["-m", "service.cli", "serve", "--port", "{port}"]
+    with process(arguments, "/healthz", environment, log=log) as running:
         yield running
 
 

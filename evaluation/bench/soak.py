@@ -82,8 +82,9 @@ def run(
     database_url: str = "",
     seed: int = 1,
     tell: Callable[[str], None] = lambda _: None,
+    start: Callable[..., contextlib.AbstractContextManager[processes.Running]] = processes.service,
 ) -> dict[str, Any]:
-    """Operations, violations, memory and queues of two workers under mixed traffic."""
+    """Operations, violations, memory and queues of two workers under mixed traffic; `start` starts a worker."""
     at_start = machine()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         data = Path(folder)
@@ -93,16 +94,10 @@ def run(
         migrate.upgrade(url)
         keys = {tenant: new_key() for tenant in TENANTS}
         asyncio.run(_with(url, lambda db: _add_keys(db, keys)))
-        environment = {
-            "SUREHIT_DATA_DIR": str(data),
-            "SUREHIT_DATABASE_URL": url,
-            "SUREHIT_EMBED_THREADS": "1",
-            "SUREHIT_METRICS_TOKEN": TOKEN,
-        }
-        serve = ["-m", "service.cli", "serve", "--port", "{port}"]
+        settings = {"SUREHIT_EMBED_THREADS": "1", "SUREHIT_METRICS_TOKEN": TOKEN}
         workers = [
             stack.enter_context(
-                processes.process(serve, "/healthz", environment, log=data / f"worker-{n}.log")
+                start(data, database_url=url, log=data / f"worker-{n}.log", **settings)
             )
             for n in range(2)
         ]

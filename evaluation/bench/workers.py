@@ -57,13 +57,16 @@ def run(
     at_start = machine()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         data = Path(folder)
+        models_dir.mkdir(parents=True, exist_ok=True)  # a first run builds the model there
         (data / "models").symlink_to(models_dir.resolve())
         url = database_url or f"sqlite:///{data / 'surehit.db'}"
         migrate.upgrade(Settings(database_url=url, data_dir=data).database)
         settings = {"SUREHIT_SEARCH": search, "SUREHIT_EMBED_THREADS": "1"}
         a, b = (
-            stack.enter_context(processes.service(data, database_url=url, **settings))
-            for _ in range(2)
+            stack.enter_context(
+                processes.service(data, database_url=url, log=data / f"worker-{n}.log", **settings)
+            )
+            for n in range(2)
         )
         tell(f"{rounds} rounds")
         alone, seen = asyncio.run(_measure(a.url, b.url, rounds))

@@ -19,7 +19,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
-from service.storage.database import DuplicateKey, Row, Transaction, unkeepable
+from service.storage.database import DuplicateKey, ReadsAtOnce, Row, Transaction, unkeepable
 from service.storage.gathering import Gathering, PointQuery
 from service.storage.query import Query
 from service.storage.writer import Work, Writer
@@ -75,13 +75,14 @@ class PostgresqlDatabase:
     """The shared database."""
 
     is_postgresql = True
+    at_once: ReadsAtOnce | None = None
 
     def __init__(
         self,
         url: str,
         *,
         budget_ms: int,
-        write_s: float = WRITE_S,
+        write_s: float | None = None,
         writers: int = WRITERS,
         must_answer: bool = True,
         options: dict[str, str] | None = None,
@@ -93,7 +94,7 @@ class PostgresqlDatabase:
         self._options = options or {}
         self.keeps_vectors = False
         """True when the database holds vectors to be searched there (`storage.pgvector`)."""
-        self._write_s = write_s
+        self._write_s = WRITE_S if write_s is None else write_s
         self._budget_s = budget_ms / 1000
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Row]] | None = None
         self._writers: list[Writer] = []

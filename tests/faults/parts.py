@@ -1,14 +1,10 @@
-"""Workers as processes that can be killed, clients that remember what they were told, and a line that can be held."""
+"""Clients that remember what they were told, the scene of a fault, and a line that can be held."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -19,84 +15,31 @@ from typing import Any
 
 import httpx2
 
-from evaluation.bench.processes import free_port
+from tests.workers import Worker, worker
 
-START_S = 110.0
 LINE = "faults"
 
+IN_EARNEST = bool(os.environ.get("FAULT_IN_EARNEST"))
+"""With the product's own limits, as docs/faults.md was measured; without, with a fraction of them, to be quick."""
 
-class Worker:
-    """`surehit serve` in a process of its own."""
+POSTGRESQL = "service.storage.postgresql"
+LIMITS: dict[str, Any] = (
+    {}
+    if IN_EARNEST
+    else {
+        f"{POSTGRESQL}.CONNECT_S": 2,  # libpq knows no less
+        f"{POSTGRESQL}.RETRY_S": 0.5,
+        f"{POSTGRESQL}.WRITE_S": 5.0,
+        "service.storage.sqlite.BUSY_MS": 1_500,
+        "service.maintenance.PASS_S": 0.3,
+    }
+)
+"""Knobs of a worker's database and upkeep; see `tests.knobs`."""
 
-    def __init__(
-        self,
-        data_dir: Path,
-        url: str = "",
-        *,
-        knobs: dict[str, Any] | None = None,
-        limit: Callable[[], None] | None = None,
-        **environment: str,
-    ) -> None:
-        """`limit` runs in the new process before anything else (resource limits)."""
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.log = data_dir / f"worker-{self.port}.log"
-        module = "service.cli" if knobs is None else "tests.faults.knobs"
-        settings = {
-            "SUREHIT_DATA_DIR": str(data_dir),
-            "SUREHIT_DATABASE_URL": url,
-            "SUREHIT_EMBED_THREADS": "1",
-            "FAULT_KNOBS": json.dumps(knobs or {}),
-            **environment,
-        }
-        data_dir.mkdir(parents=True, exist_ok=True)
-        self.began = time.monotonic()
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", module, "serve", "--port", str(self.port)],
-                env={**os.environ, **settings},
-                stdout=log,
-                stderr=log,
-                preexec_fn=limit,
-            )
+SOON_S = 8.0
+"""To be well again: one connection that hangs, one pause, and what a busy machine takes."""
 
-    async def ready(self, path: str = "/healthz") -> float:
-        """Seconds from the start to the first answer with 200."""
-        async with httpx2.AsyncClient(base_url=self.url, timeout=5) as http:
-            while True:
-                with contextlib.suppress(httpx2.HTTPError):
-                    if (await http.get(path)).status_code == 200:
-                        return time.monotonic() - self.began
-                said = self.log.read_text(errors="replace")[-2000:]
-                assert self.process.poll() is None, said
-                assert time.monotonic() - self.began < START_S, said
-                await asyncio.sleep(0.02)
-
-    def kill(self) -> None:
-        """kill -9."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def end(self) -> None:
-        """A clean end."""
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-            raise
-
-
-@asynccontextmanager
-async def worker(*args: Any, **settings: Any) -> AsyncIterator[Worker]:
-    """A worker that answers; it is ended with the block."""
-    started = Worker(*args, **settings)
-    try:
-        await started.ready()
-        yield started
-    finally:
-        await asyncio.to_thread(started.end)  # a relay of this process may be what it waits for
+Row = Callable[..., None]
 
 
 async def make_line(url: str, *, name: str = LINE, **settings: Any) -> None:
@@ -193,6 +136,12 @@ class Clients:
         while len(self.acknowledged) < target:  # noqa: ASYNC110 - clients are many, this is one
             await asyncio.sleep(0.005)
 
+    async def see(self, what: str, more: int) -> None:
+        """Wait until so many further replies of a kind have come."""
+        target = self.seen[what] + more
+        while self.seen[what] < target:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.02)
+
     async def lost(self, url: str) -> list[str]:
         """What was acknowledged and is not served as it was stored."""
         async with httpx2.AsyncClient(base_url=url, timeout=30) as http:
@@ -224,6 +173,52 @@ async def well_after(url: str, *, line: str = LINE, limit_s: float = 60.0) -> fl
                         return time.monotonic() - began
             await asyncio.sleep(0.02)
     raise AssertionError(f"not well within {limit_s:g} s")
+
+
+@dataclass
+class Scene:
+    """A worker with clients at work, during a fault and after it."""
+
+    one: Worker
+    clients: Clients
+    recovery_s: float = float("nan")
+    lost: list[str] = field(default_factory=list)
+
+    async def recovers(self) -> None:
+        """The fault is over: wait until the worker is well."""
+        self.recovery_s = await well_after(self.one.url, line=self.clients.line)
+
+    def note(self, row: Row, fault: str, *, within_s: float = SOON_S, more: str = "") -> None:
+        """Nobody saw an error or a wrong answer, and nothing was lost; then its row of the table."""
+        allowed = {"hit", "miss (degraded)", "store 201", "store 503"}
+        assert set(self.clients.seen) <= allowed, self.clients.seen
+        assert not self.clients.wrong
+        assert self.recovery_s < within_s
+        row(fault, saw=self.clients.summary() + more, lost=len(self.lost),
+            of=len(self.clients.acknowledged), recovery_s=self.recovery_s)  # fmt: skip
+
+
+@asynccontextmanager
+async def under_load(
+    url: str,
+    data_dir: Path,
+    *,
+    clients: Clients | None = None,
+    number: int = 2,
+    first: int = 10,
+    **settings: Any,
+) -> AsyncIterator[Scene]:
+    """A worker and `number` clients; the block begins once `first` stores were acknowledged.
+
+    When it has ended, the clients stop and what they were told is looked up.
+    """
+    async with worker(data_dir, url, knobs=LIMITS, **settings) as one:
+        scene = Scene(one, clients or Clients())
+        await make_line(one.url, name=scene.clients.line)
+        async with scene.clients.working(one.url, clients=number):
+            await scene.clients.told(first)
+            yield scene
+        scene.lost = await scene.clients.lost(one.url)
 
 
 class Link:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import resource
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,8 +14,8 @@ import httpx2
 import pytest
 import pytest_asyncio
 
-from tests.faults.conftest import Row
-from tests.faults.parts import LINE, Clients, Worker, make_line, worker
+from tests.faults.parts import LINE, Clients, Row, make_line
+from tests.workers import Limits, Worker, worker
 
 REQUEST_S = 1.5
 IDLE = 10_000
@@ -179,7 +179,7 @@ async def test_ten_thousand_connections(tmp_path: Path, row: Row) -> None:
     clients = Clients()
     writers: list[asyncio.StreamWriter] = []
     try:
-        async with worker(tmp_path, limit=_few_files(hard)) as one:
+        async with worker(tmp_path, limits=_few_files(hard)) as one:
             await make_line(one.url)
             async with clients.working(one.url):
                 for _ in range(wanted // 250):
@@ -201,18 +201,16 @@ async def test_ten_thousand_connections(tmp_path: Path, row: Row) -> None:
         lost=len(lost), of=len(clients.acknowledged), recovery_s=None)  # fmt: skip
 
 
-def _few_files(hard: int) -> Callable[[], None]:
+def _few_files(hard: int) -> Limits:
     """A soft limit as most systems set it."""
-    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+    return {resource.RLIMIT_NOFILE: (1024, hard)}
 
 
 @pytest.mark.slow
 async def test_more_connections_than_files(tmp_path: Path, row: Row) -> None:
     """Without a file for another connection, those that are there are served; afterwards all are."""
     clients = Clients()
-    async with worker(
-        tmp_path, limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
-    ) as one:
+    async with worker(tmp_path, limits={resource.RLIMIT_NOFILE: (200, 200)}) as one:
         await make_line(one.url)
         async with httpx2.AsyncClient(base_url=one.url, timeout=10) as http:
             await clients.store(http)

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.faults.conftest import Row
-from tests.faults.parts import Clients, make_line, worker
+from tests.faults.parts import Clients, Row, make_line
+from tests.workers import worker
 
 HOUR_S = 3600
 
@@ -22,7 +22,7 @@ async def test_the_clock_jumps(tmp_path: Path, sqlite_url: str, row: Row) -> Non
     """Back by an hour and forward by two, while requests run and one waits for another's answer."""
     ahead = tmp_path / "ahead"
     ahead.write_text("0")
-    async with worker(tmp_path, sqlite_url, knobs={}, FAULT_CLOCK=str(ahead)) as one:
+    async with worker(tmp_path, sqlite_url, FAULT_CLOCK=str(ahead)) as one:
         for name, to_s in (("back", -HOUR_S), ("forward", HOUR_S)):
             line = f"jump-{name}"
             await make_line(one.url, name=line)

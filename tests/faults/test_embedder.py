@@ -6,13 +6,13 @@ import asyncio
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
-from evaluation.bench import processes
-from tests.faults.conftest import Row
-from tests.faults.parts import Clients, make_line, worker
+from tests.faults.parts import LIMITS, Clients, Row, make_line
+from tests.workers import Worker, worker
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -42,7 +42,7 @@ async def test_the_model_hangs_or_dies(tmp_path: Path, sqlite_url: str, row: Row
     model = tmp_path / "model"
     model.write_text("hash")
     budget = {"SUREHIT_EMBED_BUDGET_MS": "500"}
-    async with worker(tmp_path, sqlite_url, knobs={}, FAULT_MODEL=str(model), **budget) as one:
+    async with worker(tmp_path, sqlite_url, knobs=LIMITS, FAULT_MODEL=str(model), **budget) as one:
         await make_line(one.url, mode="serve", threshold=0.9)
         for state in ("stuck", "broken"):
             clients = Clients(prefix=state)
@@ -77,14 +77,9 @@ async def test_the_embedding_server(
 ) -> None:
     """`surehit embed-server`, held by SIGSTOP for a while; then killed, and started again on its port."""
     (tmp_path / "models").symlink_to(models_dir)
-    port = processes.free_port()
-    environment = {"SUREHIT_DATA_DIR": str(tmp_path), "SUREHIT_EMBED_THREADS": "1"}
-    command = ["-m", "service.cli", "embed-server", "--port", str(port)]
-    servers = [await _embed_server(command, environment, port)]
+    server = await _embed_server(tmp_path)
     try:
-        async with worker(
-            tmp_path, sqlite_url, SUREHIT_EMBED_URL=f"http://127.0.0.1:{port}"
-        ) as one:
+        async with worker(tmp_path, sqlite_url, SUREHIT_EMBED_URL=server.url) as one:
             await make_line(one.url, mode="serve", threshold=0.9)
             for how in ("stops answering", "dies"):
                 clients = Clients(prefix=how)
@@ -92,7 +87,7 @@ async def test_the_embedding_server(
                     body = {"line": "faults", "prompt": "How do I reset my password?"}
                     assert (await http.post("/v1/store", json=body | {"response": "so"})).is_success
                     await _semantic_again(http, "How can I reset my password?")
-                    servers[0].send_signal(signal.SIGKILL if how == "dies" else signal.SIGSTOP)
+                    server.send_signal(signal.SIGKILL if how == "dies" else signal.SIGSTOP)
                     slowest = 0.0
                     for n in range(3):
                         reason, took = await _asked(http, f"How shall I {how} password {n}?")
@@ -101,9 +96,9 @@ async def test_the_embedding_server(
                         assert (await _asked(http, body["prompt"]))[0] == "exact"
                         await clients.store(http)
                     if how == "dies":
-                        servers.append(await _embed_server(command, environment, port))
+                        server = await _embed_server(tmp_path, port=server.port)
                     else:
-                        servers[0].send_signal(signal.SIGCONT)
+                        server.send_signal(signal.SIGCONT)
                     words = {"stops answering": "could", "dies": "should"}[how]
                     recovery = await _semantic_again(http, f"How {words} I reset my password?")
                 lost = await clients.lost(one.url)
@@ -113,31 +108,14 @@ async def test_the_embedding_server(
                     saw=f"misses (degraded) within {slowest:.1f} s; exact hits and stores go on",
                     lost=len(lost), of=len(clients.acknowledged), recovery_s=recovery)  # fmt: skip
     finally:
-        for process in servers:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
+        server.kill()
 
 
-async def _embed_server(
-    command: list[str], environment: dict[str, str], port: int
-) -> asyncio.subprocess.Process:
-    import os
-    import sys
-
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *command, env={**os.environ, **environment},
-        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
-    ends = time.monotonic() + 100
-    async with httpx2.AsyncClient(timeout=2) as http:
-        while time.monotonic() < ends:
-            try:
-                found = (await http.get(f"http://127.0.0.1:{port}/healthz")).json()
-            except httpx2.HTTPError:
-                await asyncio.sleep(0.05)
-                continue
-            if "ready" in found["embedders"].values():
-                return process
+async def _embed_server(data_dir: Path, **settings: Any) -> Worker:
+    started = Worker(data_dir, command="embed-server", **settings)
+    await started.ready()
+    async with httpx2.AsyncClient(base_url=started.url, timeout=5) as http:
+        while "ready" not in (await http.get("/healthz")).json()["embedders"].values():
+            assert time.monotonic() - started.began < 100
             await asyncio.sleep(0.05)
-    raise AssertionError("the embedding server did not start")
+    return started

@@ -18,6 +18,7 @@ from evaluation.bench.history import (
     Lookup,
     Store,
 )
+from tests.workers import running
 
 KEY = Key("acme", "team", "faq", "short", "How do I reset it?")
 NEAR = KEY._replace(prompt="How can I reset it?")
@@ -190,9 +191,9 @@ def test_the_checker_accuses_nobody_wrongly(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_short_soak_finds_nothing(database_url: str, models_dir: Path) -> None:
-    """Ten seconds of everything against two workers."""
+    """Eight seconds of everything against two workers."""
     url = "" if database_url.startswith("sqlite") else database_url
-    found = soak.run(minutes=10 / 60, models_dir=models_dir, database_url=url)
+    found = soak.run(minutes=8 / 60, models_dir=models_dir, database_url=url, start=running)
     assert found["violations"] == {}, found["examples"]
     assert found["troubles"] == {}
     assert found["log_records_dropped"] == 0

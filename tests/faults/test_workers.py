@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import httpx2
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
@@ -18,14 +19,15 @@ from sqlalchemy import create_engine, pool
 from service.settings import Settings
 from service.storage import migrate
 from service.storage.models import Base
-from tests.faults.conftest import Row, Server
-from tests.faults.parts import Clients, Worker, make_line, well_after, worker
+from tests.faults.conftest import Server
+from tests.faults.parts import LIMITS, Clients, Row, make_line, well_after
+from tests.workers import Worker, worker
 
 KILLS = 2
 
 pytestmark = pytest.mark.timeout(300)
 
-SMALL = {"service.partitions.CROSSING": 64, "service.partitions.SNAPSHOT_S": 0.0}
+SMALL = LIMITS | {"service.partitions.CROSSING": 64, "service.partitions.SNAPSHOT_S": 0.0}
 """Partitions of 64 entries are saved to disk, at every pass of the upkeep."""
 
 
@@ -47,8 +49,7 @@ async def test_kill_9_while_storing(database_url: str, tmp_path: Path, row: Row)
                     await clients.told(12)
                     victim.kill()
             finally:
-                if victim.process.poll() is None:
-                    victim.kill()
+                victim.kill()
         until.set()
         await at_work
         again = Worker(tmp_path, database_url)
@@ -87,15 +88,14 @@ async def test_kill_9_while_saving_a_snapshot(sqlite_url: str, tmp_path: Path, r
                 await asyncio.sleep(0)
             victim.kill()  # the first one has just appeared, whole or not
     finally:
-        if victim.process.poll() is None:
-            victim.kill()
+        victim.kill()
     async with worker(tmp_path, sqlite_url, **given) as again:
         recovery = time.monotonic() - again.began
         recovery += await well_after(again.url)
         lost = await clients.lost(again.url)
-        near = await _near(clients, again.url)
+        found = await near(clients, again.url)
     assert len(clients.acknowledged) > 60
-    assert near == len(clients.acknowledged)
+    assert found == len(clients.acknowledged)
     row(
         "kill -9 of a worker while it saves a snapshot",
         saw="connections that break",
@@ -105,10 +105,8 @@ async def test_kill_9_while_saving_a_snapshot(sqlite_url: str, tmp_path: Path, r
     )
 
 
-async def _near(clients: Clients, url: str) -> int:
+async def near(clients: Clients, url: str) -> int:
     """How many acknowledged answers are found by other words, too."""
-    import httpx2
-
     found = 0
     async with httpx2.AsyncClient(base_url=url, timeout=30) as http:
         for prompt, answer in clients.acknowledged.items():
@@ -240,8 +238,7 @@ def test_the_database_file_is_whole_after_a_kill(tmp_path: Path, sqlite_url: str
                 await asyncio.sleep(0.5)
                 victim.kill()
         finally:
-            if victim.process.poll() is None:
-                victim.kill()
+            victim.kill()
         return clients
 
     clients = asyncio.run(run())

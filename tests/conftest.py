@@ -56,11 +56,23 @@ def postgresql_server() -> Iterator[str]:
         warnings.simplefilter("ignore")
         running = server.get_server(folder, cleanup_mode="stop")
         address = running.get_uri()
-        with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute("CREATE DATABASE template_surehit")
-        migrate.upgrade(sqlalchemy_url(address, "template_surehit"))
+        make_template(address)
         yield address
         running.cleanup()
+
+
+def make_template(address: str) -> None:
+    """A migrated database to be cloned; and from now on the server waits for no disk.
+
+    Its files outlive the kill of a process all the same, and no test cuts the power. With `fsync` the DROP DATABASE
+    of each test took two seconds.
+    """
+    with psycopg.connect(address, autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
+        connection.execute("CREATE DATABASE template_surehit")
+    migrate.upgrade(sqlalchemy_url(address, "template_surehit"))
 
 
 def sqlalchemy_url(address: str, database: str) -> str:

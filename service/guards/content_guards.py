@@ -19,6 +19,8 @@ _SHORT = 2
 """Texts of so few words are names of a thing: other words name another thing."""
 INSERTION = 0.4
 """From this likeness on, words put in at one place of an otherwise equal text narrow the question."""
+INSERTION_WEIGHT = 1.0
+HAN_INSERTION_WEIGHT = 0.6
 EXTRA_WEIGHT = 2.0
 ELSEWHERE_WEIGHT = 1.5
 """Weight on either side, from which on two Chinese texts that share less are about other things."""
@@ -229,11 +231,16 @@ def extra(pair: Alignment) -> Refusal | None:
     narrowing = [u for u in own if u.key in en.RESTRICTIVE or u.key in text.marks.owners]
     if (
         (pair.likeness >= TEMPLATE and (narrowing or weight(own) >= EXTRA_WEIGHT))
-        or (pair.inserted and pair.likeness >= INSERTION and weight(own) >= 1.0)
+        or (pair.inserted and pair.likeness >= INSERTION and weight(own) >= _least_insertion(text))
         or _own_sentence(text, set(places)) >= SENTENCE_WEIGHT
     ):
         return Refusal("extra", f"{_show(left)} vs {_show(right)}")
     return None
+
+
+def _least_insertion(text: Analysis) -> float:
+    """Weight of words put in that narrow the question: one character can, in Chinese (白金卡, 金卡)."""
+    return HAN_INSERTION_WEIGHT if text.script == "han" else INSERTION_WEIGHT
 
 
 def _narrowed(text: Analysis, places: list[int]) -> str:

@@ -38,7 +38,7 @@ _ASKS_WITH_NOT = re.compile(
     re.I,
 )
 _ASKS_WITH_NOT_HAN = re.compile(
-    r"难道[不没]|不(?:能|可以|是|会|支持|行|让|允许|包括|包含|需要|用|提供|收|算|适用|送)[^，。,.？?!！的]*[吗么][？?\s]*$"
+    r"难道[不没]|不(?:能|可以|是|会|支持|行|让|允许|包括|包含|需要|用|提供|收|算|适用|送)[^，。,.？?!！的]*(?:吗|(?<!什)么)[？?\s]*$"
 )
 
 
@@ -50,7 +50,7 @@ def asks_with_not(flat: str) -> bool:
 _SHORT_WINDOWS = re.compile(r"(?<![A-Za-z])win ?(?=(?:7|8|10|11)(?![\dA-Za-z]))", re.I)
 _GLUED_VERSION = re.compile(
     r"(?<![A-Za-z])([a-z]{3,})(?=\d+\.\d)"
-    r"|(?<![A-Za-z])(python|php|vue|java|jdk|mysql|django|angular|react|ubuntu|debian|android|ios|ipados|macos|iphone|ipad|windows|win|chrome|office|excel)(?=\d{1,4}(?![\dA-Za-z]))",
+    r"|(?<![A-Za-z])(python|php|vue|java|node|go|flutter|swift|kotlin|postgres|redis|tomcat|jdk|mysql|django|angular|react|ubuntu|debian|android|ios|ipados|macos|iphone|ipad|windows|win|chrome|office|excel)(?=\d{1,4}(?![\dA-Za-z]))",
     re.I,
 )
 """A version written onto its name (python3.9, ios17)."""

@@ -43,7 +43,7 @@ NARROWING = frozenset(
 """Modifiers of which one on one side only changes the question, however the rest is worded."""
 
 LIGHT = frozenset(
-    """upcoming playing showing located offered featured running user person people someone customer client anybody option process procedure step method
+    """serve served upcoming playing showing located offered featured running user person people someone customer client anybody option process procedure step method
     attempt page section area feature function system item case issue problem reason possible
     currently total new existing current specific particular certain general different various
     normal usual regular main full complete properly correctly right good great best nice easy

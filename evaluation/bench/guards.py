@@ -7,13 +7,16 @@ counted as skipped.
 
 import gzip
 import json
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from service.guards import GUARD_VERSION, GUARDS, judge_all
+import numpy as np
+
+from service.guards import GUARD_VERSION, GUARDS, analyse, compare, judge_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +69,40 @@ class GuardCount:
     only_good_hits_lost: int = 0
 
 
+LENGTH_CLASSES = (100, 400, 2000)
+"""Upper ends, in characters of the longer text, of the classes in which cost is told; the last is open."""
+
+
+@dataclass(slots=True)
+class Cost:
+    """Processor time of the pairs of one length class, in microseconds.
+
+    A text is read once and kept, so `reading` has one value per new text and `comparing` one per pair.
+    """
+
+    reading: list[float] = field(default_factory=list)
+    comparing: list[float] = field(default_factory=list)
+
+    def plain(self) -> dict[str, float | int]:
+        """Medians and 99th percentiles, and how many pairs they rest on."""
+        figures: dict[str, float | int] = {"pairs": len(self.comparing)}
+        for name, values in (("reading", self.reading), ("comparing", self.comparing)):
+            if values:
+                p50, p99 = np.percentile(values, [50, 99])
+                figures |= {f"{name}_p50_us": float(p50), f"{name}_p99_us": float(p99)}
+        return figures
+
+
 @dataclass(slots=True)
 class FileScore:
-    """Scores of one file: in all, by kind, by language, by guard."""
+    """Scores of one file: in all, by kind, by language, by guard; cost by length of text."""
 
     name: str
     total: Share = field(default_factory=Share)
     kinds: dict[str, Share] = field(default_factory=dict)
     languages: dict[str, Share] = field(default_factory=dict)
     guards: dict[str, GuardCount] = field(default_factory=dict)
+    costs: dict[str, Cost] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
 
 
@@ -110,6 +138,7 @@ def to_plain(card: Scorecard) -> dict[str, Any]:
                 "kinds": {name: _share_plain(share) for name, share in score.kinds.items()},
                 "languages": {name: _share_plain(share) for name, share in score.languages.items()},
                 "guards": {name: asdict(count) for name, count in score.guards.items()},
+                "costs": {name: cost.plain() for name, cost in score.costs.items()},
                 "skipped": dict(score.skipped),
             }
             for score in card.files
@@ -132,6 +161,17 @@ def render_text(card: Scorecard) -> str:
             stopped = f"{count.false_hits_stopped} ({count.only_false_hits_stopped})"
             lost = f"{count.good_hits_lost} ({count.only_good_hits_lost})"
             lines.append(_row(name, stopped, lost))
+        if score.costs:
+            lines.append(_row("cost by characters", "read a text, p50 / p99", "compare, p50 / p99"))
+        for name, cost in score.costs.items():
+            told = cost.plain()
+            lines.append(
+                _row(
+                    f"{name} ({told['pairs']} pairs)",
+                    _microseconds(told, "reading"),
+                    _microseconds(told, "comparing"),
+                )
+            )
         lines += [f"  skipped: {count} {why}" for why, count in sorted(score.skipped.items())]
     return "\n".join(lines)
 
@@ -163,6 +203,7 @@ def _score(path: Path) -> FileScore:
         path.name if path.parent.name in ("", ".") else f"{path.parent.name}/{path.name}"
     )
     for pair in read_pairs(path, score.skipped):
+        _clock(pair, score.costs.setdefault(_length_class(pair), Cost()))
         refusals = {refusal.guard for refusal in judge_all(pair.a, pair.b)}
         for share in (
             score.total,
@@ -179,9 +220,32 @@ def _score(path: Path) -> FileScore:
             count.only_good_hits_lost += alone and pair.reusable
     known = [*GUARDS, "error"]
     score.guards = {name: score.guards[name] for name in known if name in score.guards}
+    score.costs = {name: score.costs[name] for name in _class_names() if name in score.costs}
     score.kinds = dict(sorted(score.kinds.items()))
     score.languages = dict(sorted(score.languages.items()))
     return score
+
+
+def _clock(pair: Pair, cost: Cost) -> None:
+    """Read and compare a pair once; a text that was read before adds nothing to `reading`."""
+    readings = []
+    for text in (pair.a, pair.b):
+        known, start = analyse.cache_info().misses, time.thread_time()
+        readings.append(analyse(text))
+        if analyse.cache_info().misses > known:
+            cost.reading.append((time.thread_time() - start) * 1e6)
+    start = time.thread_time()
+    compare(*readings)
+    cost.comparing.append((time.thread_time() - start) * 1e6)
+
+
+def _length_class(pair: Pair) -> str:
+    longest = max(len(pair.a), len(pair.b))
+    return _class_names()[sum(longest > end for end in LENGTH_CLASSES)]
+
+
+def _class_names() -> list[str]:
+    return [*(f"up to {end}" for end in LENGTH_CLASSES), f"over {LENGTH_CLASSES[-1]}"]
 
 
 def _is_chinese(text: str) -> bool:
@@ -202,6 +266,12 @@ def _share_row(name: str, share: Share) -> str:
 
 def _fraction(part: int, whole: int) -> str:
     return f"{part}/{whole} {100 * part / whole:.1f} %" if whole else "-"
+
+
+def _microseconds(told: dict[str, float | int], name: str) -> str:
+    if f"{name}_p50_us" not in told:
+        return "-"
+    return f"{told[f'{name}_p50_us']:.0f} / {told[f'{name}_p99_us']:.0f} µs"
 
 
 def _row(name: str, left: str, right: str) -> str:

@@ -4,14 +4,13 @@ Units are matched by key, then by meaning, then as slips of the pen, then as opp
 what the two texts do not share; all guards on content judge that rest.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from service.guards import han, words
+from service.guards import han
 from service.guards.analysis import Analysis
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
+from service.guards.matching import match_equal, match_meaning
 from service.guards.units import Unit
 
 TEMPLATE = 0.5
@@ -34,6 +33,8 @@ class Alignment:
     opposites: list[tuple[int, int]] = field(default_factory=list)
     small_opposites: list[tuple[str, str]] = field(default_factory=list)
     """Opposites among the small words that are no units (up and down, 上 and 下), in equal company."""
+    turns: dict[str, str] | None = None
+    """What turns the meaning round, filled in by the first guard that asks (`flip_guards.turns`)."""
     likeness: float = 0.0
     """Share of the wording, in [0, 1], that the two texts have in common at their start and end."""
     shared: tuple[int, int] = (0, 0)
@@ -69,13 +70,9 @@ def align(a: Analysis, b: Analysis) -> Alignment:
     changed = max(_changed(text.skeleton, start, end) for text in (a, b))
     out.likeness = (start + end) / max(1, start + end + changed)
     out.inserted = sum(_shared(a.plainest, b.plainest)) == min(len(a.plainest), len(b.plainest))
-    _match_equal(out)
+    match_equal(out)
     if len(out.left_a) <= _MOST_LEFT and len(out.left_b) <= _MOST_LEFT:
-        _match(out, _same)
-        _match_short_forms(out)
-        _match_joined(out)
-        out.opposites = _match(out, _opposite)
-        _match(out, _mistyped)
+        match_meaning(out)
         out.small_opposites = _small_opposites(a.skeleton, b.skeleton, start, end)
     out.pairs.sort()
     return out
@@ -173,157 +170,6 @@ def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[int, int]:
     while end < shortest - start and a[-1 - end] == b[-1 - end]:
         end += 1
     return start, end
-
-
-def _match_equal(out: Alignment) -> None:
-    """Match equal keys, in order of appearance; the common start and end first."""
-    keys_a, keys_b = [u.key for u in out.a.units], [u.key for u in out.b.units]
-    start = 0
-    while start < len(keys_a) and start < len(keys_b) and keys_a[start] == keys_b[start]:
-        start += 1
-    end = 0
-    longest = min(len(keys_a), len(keys_b)) - start
-    while end < longest and keys_a[-1 - end] == keys_b[-1 - end]:
-        end += 1
-    out.pairs = [(i, i) for i in range(start)]
-    out.pairs += [(len(keys_a) - 1 - i, len(keys_b) - 1 - i) for i in range(end)]
-    places: dict[str, list[int]] = {}
-    for j in range(len(keys_b) - end - 1, start - 1, -1):
-        places.setdefault(keys_b[j], []).append(j)
-    for i in range(start, len(keys_a) - end):
-        found = places.get(keys_a[i])
-        if found:
-            out.pairs.append((i, found.pop()))
-        else:
-            out.left_a.append(i)
-    out.left_b = sorted(j for rest in places.values() for j in rest)
-
-
-def _match(out: Alignment, test: Callable[[Unit, Unit], bool]) -> list[tuple[int, int]]:
-    """Match leftover units of which `test` says so; return the new pairs."""
-    found: list[tuple[int, int]] = []
-    for i in list(out.left_a):
-        for j in out.left_b:
-            if test(out.a.units[i], out.b.units[j]):
-                found.append((i, j))
-                out.left_a.remove(i)
-                out.left_b.remove(j)
-                break
-    out.pairs += found
-    return found
-
-
-_WORDS = frozenset({"word", "light", "weak", "unknown"})
-
-
-def _same(left: Unit, right: Unit) -> bool:
-    if left.kind in _WORDS and right.kind in _WORDS:
-        if left.key.isascii() and right.key.isascii():
-            return words.same(left.key, right.key)
-        return same_han(left.key, right.key)
-    if {left.kind, right.kind} <= {"word", "han", "light"}:
-        return same_han(left.key, right.key)
-    if {left.kind, right.kind} <= {"name", "word", "unknown", "code", "choice"}:
-        a, b = left.key.lower(), right.key.lower()
-        if a == b or a.strip("`'\"") == b.strip("`'\""):
-            return True
-        if left.kind == right.kind == "name":
-            return words.shortened(a, b) or words.listed_same(a, b)
-        both = {left.kind, right.kind}
-        return "name" in both and (
-            words.shortened(a, b) or words.inflection(a).lemma == words.inflection(b).lemma
-        )
-    return False
-
-
-@lru_cache(20_000)
-def same_han(left: str, right: str) -> bool:
-    """Whether two Chinese words stand on one synonym line, or one holds the other."""
-    groups = han.groups()
-    mine, yours = groups.get(left), groups.get(right)
-    return bool(mine and yours and not mine.isdisjoint(yours))
-
-
-def _mistyped(left: Unit, right: Unit) -> bool:
-    if left.kind in ("code", "num", "op") or right.kind in ("code", "num", "op"):
-        return False
-    if not (left.text.isascii() and right.text.isascii()):
-        return False
-    if left.kind == "name" and right.kind == "name":
-        return False
-    return words.mistyped(left.text.lower(), right.text.lower())
-
-
-def _opposite(left: Unit, right: Unit) -> bool:
-    if left.kind in ("name", "code", "num", "op") or right.kind in ("name", "code", "num", "op"):
-        return False
-    if left.key.isascii() and right.key.isascii():
-        return words.are_opposite(left.key, right.key)
-    return opposite_han(left.key, right.key)
-
-
-@lru_cache(20_000)
-def opposite_han(left: str, right: str) -> bool:
-    """Whether two Chinese words are listed opposites, themselves or through a synonym."""
-    pairs = han.opposites()
-    if (left, right) in pairs:
-        return True
-    lefts, rights = han.line_mates(left), han.line_mates(right)
-    return any((x, right) in pairs for x in lefts) or any((left, y) in pairs for y in rights)
-
-
-def _match_short_forms(out: Alignment) -> None:
-    """Match an initialism with the run of words it stands for (UN, United Nations)."""
-    for left, right, units_l, units_r in (
-        (out.left_a, out.left_b, out.a.units, out.b.units),
-        (out.left_b, out.left_a, out.b.units, out.a.units),
-    ):
-        for i in list(left):
-            letters = units_l[i].text.lower()
-            if not (2 <= len(letters) <= 5 and letters.isascii() and letters.isalpha()):
-                continue
-            for run in (
-                right[at : at + size]
-                for size in (len(letters), 2, 3, 4)
-                for at in range(len(right))
-            ):
-                if (
-                    _stands_for(letters, [units_r[j].text.lower() for j in run])
-                    and run[-1] - run[0] == len(run) - 1
-                ):
-                    left.remove(i)
-                    for j in run:
-                        right.remove(j)
-                    break
-
-
-def _stands_for(letters: str, run: list[str]) -> bool:
-    """Initials of a run, the last word of which may be a numeral that is kept (WWII)."""
-    if len(run) < 2:
-        return False
-    heads = "".join(word[:1] for word in run)
-    return letters in (heads, heads[:-1] + run[-1])
-
-
-def _match_joined(out: Alignment) -> None:
-    """Match words written as one with words written apart (back end, backend; 手机 号, 手机号)."""
-    for left, right, units_l, units_r in (
-        (out.left_a, out.left_b, out.a.units, out.b.units),
-        (out.left_b, out.left_a, out.b.units, out.a.units),
-    ):
-        for i in list(left):
-            whole = units_l[i].key.lower().replace(" ", "")
-            for at in range(len(right)):
-                for size in (2, 3, 4):
-                    run = right[at : at + size]
-                    if len(run) == size and "".join(units_r[j].text.lower() for j in run) == whole:
-                        left.remove(i)
-                        for j in run:
-                            right.remove(j)
-                        break
-                else:
-                    continue
-                break
 
 
 def turning_words(units: list[Unit]) -> list[Unit]:

@@ -14,6 +14,8 @@ def number(pair: Alignment) -> Refusal | None:
     """Refuse where a number differs in value, or stands on one side only."""
     if pair.a.source and pair.b.source:
         return _digits(pair)
+    if pair.a.quantities == pair.b.quantities:
+        return None
     left, right = _rest(pair)
     if _raw(left) == _raw(right):
         return None  # the same numbers with other units: `unit` judges that
@@ -46,6 +48,8 @@ def _digits(pair: Alignment) -> Refusal | None:
 
 def unit(pair: Alignment) -> Refusal | None:
     """Refuse where the same numbers stand with other units or currencies."""
+    if pair.a.quantities == pair.b.quantities:
+        return None
     left, right = _rest(pair)
     if not left or _raw(left) != _raw(right):
         return None
@@ -58,6 +62,8 @@ def unit(pair: Alignment) -> Refusal | None:
 
 def date(pair: Alignment) -> Refusal | None:
     """Refuse where a date, weekday or clock time differs."""
+    if pair.a.dates == pair.b.dates:
+        return None
     left, right = Counter(pair.a.dates), Counter(pair.b.dates)
     only_left = _no_figure(sorted(set(left - right)), pair.b)
     only_right = _no_figure(sorted(set(right - left)), pair.a)
@@ -81,6 +87,8 @@ def _no_figure(dates: list[str], other: Analysis) -> list[str]:
 
 def version(pair: Alignment) -> Refusal | None:
     """Refuse where a version differs; a bare number on the other side may be the same version."""
+    if pair.a.versions == pair.b.versions:
+        return None
     left, right = Counter(pair.a.versions), Counter(pair.b.versions)
     only_left, only_right = list((left - right).elements()), list((right - left).elements())
     for mine, amounts in ((only_left, pair.b.quantities), (only_right, pair.a.quantities)):

@@ -43,6 +43,8 @@ def code(pair: Alignment) -> Refusal | None:
     moved = _moved_line(pair.a.indents, pair.b.indents)
     if moved:
         return Refusal("code", f"another indentation: {moved}"[:200])
+    if not pair.a.code and not pair.b.code and not pair.only_a("op") and not pair.only_b("op"):
+        return None
     left, right = Counter(pair.a.code), Counter(pair.b.code)
     only_left, only_right = sorted((left - right).elements()), sorted((right - left).elements())
     operators_left = sorted(u.key for u in pair.only_a("op"))

@@ -25,6 +25,12 @@ _LONGEST_ORDER = 40
 
 def turns(pair: Alignment) -> dict[str, str]:
     """The sorts of turn between the two texts, each with what was seen; empty if there is none."""
+    if pair.turns is None:
+        pair.turns = _turns(pair)
+    return pair.turns
+
+
+def _turns(pair: Alignment) -> dict[str, str]:
     seen: dict[str, str] = {}
     negatives_a, negatives_b = turning_words(pair.only_a()), turning_words(pair.only_b())
     count_a, count_b = pair.a.negations, pair.b.negations

@@ -7,7 +7,7 @@ from functools import cache
 from service.guards import quantity as q
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon.choices import choices
-from service.guards.lexicon.lists import mates, opposite_pairs, synonym_groups
+from service.guards.lexicon.lists import mates, opposite_pairs, opposites_by_word, synonym_groups
 from service.guards.text import Token
 
 _NUMERAL = "零〇一二两三四五六七八九十百千万亿"
@@ -158,6 +158,11 @@ def line_mates(word: str) -> tuple[str, ...]:
 def opposites() -> frozenset[tuple[str, str]]:
     """Pairs of opposite words, both ways round."""
     return opposite_pairs("zh")
+
+
+def opposites_of(word: str) -> frozenset[str]:
+    """Opposites of a word."""
+    return opposites_by_word("zh").get(word, frozenset())
 
 
 @cache

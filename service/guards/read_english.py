@@ -127,12 +127,15 @@ def _degreed(key: str) -> bool:
 
 def _multiword(stream: list[Token], at: int) -> tuple[str, int] | None:
     """A verb with its particle, or another fixed pair of words, that the synonym lists know."""
-    lemma = words.inflection(stream[at].key).lemma
+    key = stream[at].key
+    heads = [head for head in (words.inflection(key).lemma, key) if head in words.phrase_heads()]
+    if not heads:
+        return None
     for size in (3, 2):
         rest = stream[at + 1 : at + size]
         if len(rest) == size - 1 and all(token.kind == "word" for token in rest):
-            for tail in ("_".join(token.key for token in rest),):
-                for head in (lemma, stream[at].key):
-                    if f"{head}_{tail}" in words.groups():
-                        return f"{head}_{tail}", size
+            tail = "_".join(token.key for token in rest)
+            for head in heads:
+                if f"{head}_{tail}" in words.groups():
+                    return f"{head}_{tail}", size
     return None

@@ -54,46 +54,35 @@ _RAISED = str.maketrans(
 )
 """Compatibility forms would make 2⁵ the number 25."""
 
-_CONTRACTIONS = [
-    (re.compile(rule, re.I), full)
-    for rule, full in (
-        (r",\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have)(?:n't)?"
-         r"\s+(?:it|he|she|they|we|you|i|there)\s*\?*\s*$", "?"),
-        (r"\bcan't\b|\bcannot\b", "can not"),
-        (r"\bwon't\b", "will not"),
-        (r"\bshan't\b", "shall not"),
-        (r"\bain't\b", "is not"),
-        (r"n't\b", " not"),
-        (r"\b(is|are|was|were|do|does|did|could|would|should|has|have|had|must|need)nt\b'?", r"\1 not"),
-        (r"\bcant\b", "can not"),
-        (r"\bwont\b", "will not"),
-        (r"\b(i)'m\b", r"\1 am"),
-        (r"'re\b", " are"),
-        (r"'ve\b", " have"),
-        (r"'ll\b", " will"),
-        (r"\b(i|you|he|she|it|we|they)'d\b", r"\1 would"),
-        (r"\b(what|where|who|how|when|why|that|there|here|it|he|she|let)'?s\b", r"\1 is"),
-        (r"\b(what|where|who|how|when|why)'d\b", r"\1 did"),
-        (r"\bw/o\b", "without"),
-        (r"\bgonna\b", "going to"),
-        (r"\bwanna\b", "want to"),
-        (r"\bpls\b|\bplz\b", "please"),
-        (r"\bu\b(?![.&/'-])", "you"),
-        (r"\bur\b", "your"),
-        (r"\bthx\b|\bty\b", "thanks"),
-        (r"\babt\b", "about"),
-        (r"\b(?:cuz|coz|bcos|bcuz)\b", "because"),
-        (r"\bi'?ma\b", "i will"),
-        (r"\bim\b", "i am"),
-        (r"\bive\b", "i have"),
-        (r"\bidk\b", "i do not know"),
-        (r"\bgotta\b", "have to"),
-        (r"\bgimme\b", "give me"),
-        (r"\bw/\s", "with "),
-    )
-]  # fmt: skip
+_TAG = re.compile(
+    r",\s*(?:is|are|was|were|do|does|did|can|could|will|would|should|has|have)(?:n't)?"
+    r"\s+(?:it|he|she|they|we|you|i|there)\s*\?*\s*$",
+    re.I,
+)
+_WRITTEN_OUT = dict(
+    pair.split("=")
+    for pair in """can't=can not|cannot=can not|cant=can not|won't=will not|wont=will not|shan't=shall not|ain't=is not
+    |i'm=i am|im=i am|ive=i have|i'ma=i will|ima=i will|idk=i do not know|gonna=going to|wanna=want to|gotta=have to|gimme=give me
+    |pls=please|plz=please|ur=your|thx=thanks|ty=thanks|abt=about|cuz=because|coz=because|bcos=because|bcuz=because|w/o=without""".replace(
+        "\n    ", ""
+    ).split("|")
+)
+_CONTRACTION = re.compile(
+    rf"\b(?:(?P<whole>{'|'.join(_WRITTEN_OUT)})\b"
+    r"|(?P<denied>is|are|was|were|do|does|did|could|would|should|has|have|had|must|need)nt\b'?"
+    r"|(?P<refused>[a-z]+)n't\b"
+    r"|(?P<named>what|where|who|how|when|why|that|there|here|it|he|she|let)'?s\b"
+    r"|(?P<asked>what|where|who|how|when|why)'d\b"
+    r"|(?P<person>i|you|he|she|it|we|they)'d\b"
+    r"|(?P<being>[a-z]+)'re\b|(?P<having>[a-z]+)'ve\b|(?P<going>[a-z]+)'ll\b"
+    r"|(?P<you>u)\b(?![.&/'-])|(?P<with>w/)\s)",
+    re.I,
+)
+_FULL = {"denied": " not", "refused": " not", "named": " is", "asked": " did", "person": " would", "being": " are",
+         "having": " have", "going": " will"}  # fmt: skip
 
 
+_LATIN_LETTER = re.compile(r"[A-Za-z]")
 _LATIN_RUN = re.compile(r"[A-Za-z\u00c0-\u024f][\w.'-]*", re.A)
 """A Latin word, or an identifier in one piece: the letters of a long one say little about the script."""
 
@@ -108,9 +97,16 @@ def normalise(text: str) -> str:
 
 def spell_out(text: str) -> str:
     """Write contractions in full and drop a closing tag question ("…, isn't it?")."""
-    for rule, full in _CONTRACTIONS:
-        text = rule.sub(full, text)
-    return text
+    if "," in text:
+        text = _TAG.sub("?", text)
+    return _CONTRACTION.sub(_full, text)
+
+
+def _full(match: re.Match[str]) -> str:
+    sort = match.lastgroup or ""
+    if sort == "whole":
+        return _WRITTEN_OUT[match["whole"].lower()]
+    return {"you": "you", "with": "with "}.get(sort) or match[sort] + _FULL[sort]
 
 
 def tokens(text: str) -> list[Token]:
@@ -123,6 +119,8 @@ def tokens(text: str) -> list[Token]:
 
 def script(text: str) -> str:
     """Name the script most letters are in: `han`, `latin`, another one, or `none`."""
+    if text.isascii():
+        return "latin" if _LATIN_LETTER.search(text) else "none"
     han = latin = other = 0
     words = len(_LATIN_RUN.findall(text))
     for char in text:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from rapidfuzz.distance import DamerauLevenshtein
 
 from service.guards.lexicon import english as en
-from service.guards.lexicon.lists import mates, opposite_pairs, synonym_groups
+from service.guards.lexicon.lists import mates, opposite_pairs, opposites_by_word, synonym_groups
 from service.guards.lexicon.wordnet import is_word, listed_opposites, share_sense, wordnet
 
 _VOWELS = "aeiou"
-_NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
+NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "de", "mis")
 _ADJECTIVE_ENDINGS = ("able", "ible", "ous", "ent", "ant", "ive", "al", "ful", "ic", "ate", "ect")
 _BRITISH = (
     (re.compile(r"is(e|ed|es|ing|er|ation)$"), r"iz\1"),
@@ -105,6 +105,12 @@ def groups() -> dict[str, frozenset[int]]:
     return synonym_groups("en")
 
 
+@cache
+def phrase_heads() -> frozenset[str]:
+    """First words of the phrases in the synonym lists."""
+    return frozenset(word.split("_")[0] for word in groups() if "_" in word)
+
+
 def opposites() -> frozenset[tuple[str, str]]:
     """Hand-written opposites, both ways round."""
     return opposite_pairs("en")
@@ -172,7 +178,7 @@ def _sense_opposite(left: str, right: str) -> bool:
 def _negated_of(word: str, base: str) -> bool:
     if len(base) < 3:
         return False
-    for prefix in _NEGATING:
+    for prefix in NEGATING:
         if word.startswith(prefix):
             rest = word[len(prefix) :].lstrip("-")
             if rest == base or (len(rest) > 3 and inflection(rest).lemma == inflection(base).lemma):
@@ -182,7 +188,7 @@ def _negated_of(word: str, base: str) -> bool:
 
 def _negates_kin(word: str, other: str) -> bool:
     """Whether one is un- or in- before a word akin to the other (untruthful, true)."""
-    for prefix in _NEGATING:
+    for prefix in NEGATING:
         base = word.removeprefix(prefix).lstrip("-")
         if base != word and len(base) > 3 and is_word(base):
             plainly = prefix in ("un", "non") or base.endswith(_ADJECTIVE_ENDINGS)
@@ -204,13 +210,19 @@ def _synonym_opposite(left: str, right: str) -> bool:
     mine, yours = groups().get(left), groups().get(right)
     if not mine and not yours:
         return False
-    lefts, rights = [left, *_line_mates(left)], [right, *_line_mates(right)]
+    lefts, rights = [left, *line_mates(left)], [right, *line_mates(right)]
     return any((a, b) in opposites() for a in lefts for b in rights if a == left or b == right)
 
 
 @lru_cache(20_000)
-def _line_mates(word: str) -> tuple[str, ...]:
+def line_mates(word: str) -> tuple[str, ...]:
+    """Words that share a hand-written synonym line with this one."""
     return mates("en", word)
+
+
+def opposites_of(word: str) -> frozenset[str]:
+    """Hand-written opposites of a word."""
+    return opposites_by_word("en").get(word, frozenset())
 
 
 _SUFFIXES = sorted(
@@ -255,6 +267,12 @@ def shortened(left: str, right: str) -> bool:
         and long.startswith(short)
         and not is_word(short)
     )
+
+
+@lru_cache(20_000)
+def may_be_slip(word: str) -> bool:
+    """Whether a word can be a slip of another: no word at all, or a rare one."""
+    return len(word) > 2 and word.isalpha() and (not _known(word) or word in wordnet().rare)
 
 
 @lru_cache(20_000)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from service.guards import words
-from service.guards.alignment import opposite_han, same_han
+from service.guards.matching import opposite_han, same_han
 from service.guards.units import Unit
 
 MOST = 8

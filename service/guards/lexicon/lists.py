@@ -46,3 +46,12 @@ def opposite_pairs(language: str) -> frozenset[tuple[str, str]]:
         left, right = (side.split() for side in line.split("/"))
         pairs |= {(a, b) for a in left for b in right if a != b}
     return frozenset(pairs | {(b, a) for a, b in pairs})
+
+
+@cache
+def opposites_by_word(language: str) -> dict[str, frozenset[str]]:
+    """Word to its opposites."""
+    table: dict[str, set[str]] = {}
+    for word, other in opposite_pairs(language):
+        table.setdefault(word, set()).add(other)
+    return {word: frozenset(others) for word, others in table.items()}

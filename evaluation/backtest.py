@@ -20,6 +20,7 @@ from sqlalchemy import bindparam, select
 from evaluation.bounds import korn_graubard
 from evaluation.desk import Desk
 from evaluation.evidence import FloatArray
+from evaluation.score import reading
 from service.decision import Candidate, Judge, Refused, decide
 from service.errors import InvalidRequest
 from service.guards import judge as guard_judge
@@ -147,7 +148,7 @@ async def backtest(
     after, done = -1, 0
     while True:
         batch = await desk.db.read(_LOG, {**params, "after": after})
-        scores = await _scores(batch, policy, score_pairs)
+        scores = await _scores(desk, batch, policy, score_pairs)
         for row, score in zip(batch, scores, strict=True):
             for tally in tallies:
                 tally.take(row, score, labels.get(row[0]))
@@ -221,7 +222,7 @@ class _Tally:
 
 
 async def _scores(
-    batch: Sequence[Any], policy: Policy, score_pairs: ScorePairs | None
+    desk: Desk, batch: Sequence[Any], policy: Policy, score_pairs: ScorePairs | None
 ) -> list[float | None]:
     """Scores under the line's present rule, whatever rule each lookup was logged under."""
     cosines = await _cosines(batch, score_pairs)
@@ -229,11 +230,15 @@ async def _scores(
         return cosines
     if policy.scorer is None:
         return [None] * len(batch)
-    return await asyncio.to_thread(_probabilities, policy.scorer, batch, cosines)
+    lifts = await reading.lifts(desk, policy, policy.scorer, (row[1] for row in batch))
+    return await asyncio.to_thread(_probabilities, policy.scorer, batch, cosines, lifts)
 
 
 def _probabilities(
-    scorer: Scorer, batch: Sequence[Any], cosines: list[float | None]
+    scorer: Scorer,
+    batch: Sequence[Any],
+    cosines: list[float | None],
+    lifts: Mapping[str, float],
 ) -> list[float | None]:
     found: list[float | None] = []
     for row, cosine in zip(batch, cosines, strict=True):
@@ -242,7 +247,8 @@ def _probabilities(
             continue
         other = -math.inf if row[9] is None else row[9]
         age_s = math.nan if row[10] is None else row[10] / 1000
-        found.append(scorer.probability(row[3], row[1], Context(cosine, other, age_s)))
+        context = Context(cosine, other, age_s)
+        found.append(reading.probability(scorer, row[3], row[1], context, lifts))
     return found
 
 

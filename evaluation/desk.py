@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
 
+from evaluation.pair_scores import vectors_of
 from index.embedding import catalog
-from index.types import EmbeddingError
+from index.types import Embedder, EmbeddingError, Vector
 from service.cache import Cache
 from service.errors import NotFound, Unavailable
 from service.ids import IdSource
@@ -33,6 +34,8 @@ class Desk:
     """Of the keyed draws: second opinions and gold items follow from it, so that nobody can foresee them."""
     fingerprint: Callable[[Policy], Awaitable[str]]
     """The embedding model of a line, as scores and labels name it."""
+    vectors: Callable[[Policy, Sequence[str]], Awaitable[dict[str, Vector]]]
+    """Vectors of texts by the model of a line; what it cannot read is missing. Raises Unavailable."""
     on_alarm: Callable[[str, str], None] = lambda tenant, line: None
     """Told of an alarm (tenant, line): the service counts it."""
 
@@ -51,7 +54,7 @@ class Desk:
 def desk_of(cache: Cache, *, on_alarm: Callable[[str, str], None] | None = None) -> Desk:
     """The desk of a running service."""
 
-    async def fingerprint(policy: Policy) -> str:
+    async def embedder_of(policy: Policy) -> Embedder:
         name = cache.embedders.name_for(policy.config.language, policy.config.embedder)
         try:
             slot = await cache.embedders.ready(name, timeout_s=MODEL_WAIT_S)
@@ -59,30 +62,30 @@ def desk_of(cache: Cache, *, on_alarm: Callable[[str, str], None] | None = None)
             raise Unavailable(f"embedder {name}: {error}") from error
         if slot.embedder is None:
             raise Unavailable(f"embedder {name} is not loaded")
-        return slot.embedder.fingerprint
+        return slot.embedder
 
     return Desk(
         db=cache.db,
         new_id=cache.new_id,
         clock_ms=cache.clock_ms,
         key=cache.settings.sampling_secret(),
-        fingerprint=fingerprint,
+        fingerprint=_fingerprint_by(embedder_of),
+        vectors=_vectors_by(embedder_of),
         on_alarm=on_alarm or (lambda tenant, line: None),
     )
 
 
 def desk_beside(db: Database, settings: Settings, clock_ms: Callable[[], int]) -> Desk:
     """The desk of a command that runs beside the service, on the same database."""
-    known: dict[str, str] = {}
+    known: dict[str, Embedder] = {}
 
-    async def fingerprint(policy: Policy) -> str:
+    async def embedder_of(policy: Policy) -> Embedder:
         name = policy.config.embedder or catalog.default_for(policy.config.language)
         if name not in known:
             try:
-                embedder = await asyncio.to_thread(catalog.load, name, settings.models_dir)
+                known[name] = await asyncio.to_thread(catalog.load, name, settings.models_dir)
             except EmbeddingError as error:
                 raise Unavailable(f"embedder {name}: {error}") from error
-            known[name] = embedder.fingerprint
         return known[name]
 
     return Desk(
@@ -90,5 +93,26 @@ def desk_beside(db: Database, settings: Settings, clock_ms: Callable[[], int]) -
         new_id=IdSource(clock_ms),
         clock_ms=clock_ms,
         key=settings.sampling_secret(),
-        fingerprint=fingerprint,
+        fingerprint=_fingerprint_by(embedder_of),
+        vectors=_vectors_by(embedder_of),
     )
+
+
+_EmbedderOf = Callable[[Policy], Awaitable[Embedder]]
+
+
+def _fingerprint_by(embedder_of: _EmbedderOf) -> Callable[[Policy], Awaitable[str]]:
+    async def fingerprint(policy: Policy) -> str:
+        return (await embedder_of(policy)).fingerprint
+
+    return fingerprint
+
+
+def _vectors_by(
+    embedder_of: _EmbedderOf,
+) -> Callable[[Policy, Sequence[str]], Awaitable[dict[str, Vector]]]:
+    async def vectors(policy: Policy, texts: Sequence[str]) -> dict[str, Vector]:
+        # beside the service this takes its time; inside it the model leaves the interpreter's lock while it runs
+        return await asyncio.to_thread(vectors_of, await embedder_of(policy), texts)
+
+    return vectors

@@ -10,7 +10,7 @@ import asyncio
 import csv
 import hashlib
 import io
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from evaluation import review_rows
 from evaluation.desk import Desk
 from evaluation.review_rows import VERDICTS, Given
 from evaluation.reviews import REASONS
+from evaluation.score import reading
 from service import ids
 from service.errors import FieldError, InvalidRequest
 from service.policy import Policy
@@ -175,7 +176,8 @@ async def import_labels(
     for start in range(0, len(rows), 256):
         part = rows[start : start + 256]
         cosines += await score_pairs([(row.entry_query, row.query) for row in part])
-    scores = await asyncio.to_thread(_scores, policy, rows, cosines)
+    lifts = await reading.lifts(desk, policy, policy.scorer, (row.query for row in rows))
+    scores = await asyncio.to_thread(_scores, policy, rows, cosines, lifts)
     score_version = await desk.score_version(policy)
     now = desk.clock_ms()
     label_ids = [desk.new_id() for _ in rows]
@@ -303,18 +305,23 @@ def _known(tx: Transaction, tenant: str, line: str, row: Row) -> str | None:
 
 
 def _scores(
-    policy: Policy, rows: Sequence[Row], cosines: Sequence[float | None]
+    policy: Policy,
+    rows: Sequence[Row],
+    cosines: Sequence[float | None],
+    lifts: Mapping[str, float],
 ) -> list[float | None]:
-    return [_score(policy, row, cosine) for row, cosine in zip(rows, cosines, strict=True)]
+    return [_score(policy, row, cosine, lifts) for row, cosine in zip(rows, cosines, strict=True)]
 
 
-def _score(policy: Policy, row: Row, cosine: float | None) -> float | None:
+def _score(
+    policy: Policy, row: Row, cosine: float | None, lifts: Mapping[str, float]
+) -> float | None:
     """The pair's score under the line's rule; None where it cannot be had."""
     if cosine is None or policy.config.score == COSINE:
         return cosine
     if policy.scorer is None:
         return None
-    return policy.scorer.probability(row.entry_query, row.query, Context(cosine))
+    return reading.probability(policy.scorer, row.entry_query, row.query, Context(cosine), lifts)
 
 
 def _item(

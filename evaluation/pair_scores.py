@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,13 +33,19 @@ def scorer(name: str, models_dir: Path) -> ScorePairs:
 
 def score_with(embedder: Embedder, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
     """Cosine of each pair; None where one of the texts cannot be read."""
-    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-    readable = sorted((t for t in texts if embedder.readability(t).reason is None), key=len)
-    vector: dict[str, Vector] = {}
-    for start in range(0, len(readable), BATCH):
-        part = readable[start : start + BATCH]
-        vector |= dict(zip(part, embedder.embed(part), strict=True))
+    vector = vectors_of(embedder, [text for pair in pairs for text in pair])
     return [
         float(np.dot(vector[a], vector[b])) if a in vector and b in vector else None
         for a, b in pairs
     ]
+
+
+def vectors_of(embedder: Embedder, texts: Iterable[str]) -> dict[str, Vector]:
+    """The vector of each distinct text that the model can read."""
+    distinct = dict.fromkeys(texts)
+    readable = sorted((t for t in distinct if embedder.readability(t).reason is None), key=len)
+    vector: dict[str, Vector] = {}
+    for start in range(0, len(readable), BATCH):
+        part = readable[start : start + BATCH]
+        vector |= dict(zip(part, embedder.embed(part), strict=True))
+    return vector

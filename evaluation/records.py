@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,10 +92,12 @@ async def evidence(
     score_version: str,
     window_s: float = WINDOW_S,
     whole: bool = False,
+    scores: Mapping[int, float] | None = None,
 ) -> Evidence:
     """Everything that may be tested on a line now, for the given version of its scores.
 
-    ``whole`` takes in the open windows too and leaves out what has no verdict yet: to look at, not to test.
+    ``whole`` takes in the open windows too and leaves out what has no verdict yet: to look at, not to test. ``scores``
+    are what another score says of the same candidates, by lookup id; lookups that it leaves out have none then.
     """
     since = await evidence_since(desk.db, policy)
     params: dict[str, Any] = {
@@ -117,6 +120,7 @@ async def evidence(
         plan=policy.sampling,
         window_s=window_s,
         whole=whole,
+        scores=scores,
     )
 
 
@@ -202,6 +206,7 @@ def _evidence(
     plan: SamplingPlan,
     window_s: float,
     whole: bool,
+    scores: Mapping[int, float] | None,
 ) -> Evidence:
     log = [row for row in log if _is_of_plan(row, plan)]
     ids = np.asarray([row[0] for row in log], dtype=np.int64)
@@ -211,6 +216,9 @@ def _evidence(
         [_score(row[2], row[3]) if row[5] is not None else NO_SCORE for row in log],
         dtype=np.float64,
     )
+    if scores is not None:
+        other = [scores.get(i, NO_SCORE) for i in ids.tolist()]
+        score = np.where(score == NO_SCORE, NO_SCORE, np.asarray(other, dtype=np.float64))
     probability = np.asarray([row[4] for row in log], dtype=np.float64)
     drawn = np.asarray([i in items for i in ids.tolist()], dtype=np.bool_)
     judged = np.asarray(

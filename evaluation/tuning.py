@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,9 +19,10 @@ from evaluation.certificate import Certificate
 from evaluation.curve import Curve
 from evaluation.decision_rows import Decided, Run
 from evaluation.desk import Desk
+from evaluation.evidence import LOWEST_THRESHOLD, default_grid
 from evaluation.monitor import CAUTION_AT
 from evaluation.records import WINDOW_S, Evidence
-from evaluation.score import adoption
+from evaluation.score import adoption, reading
 from evaluation.score.adoption import Trial
 from evaluation.threshold import (
     GoldTraps,
@@ -33,11 +34,15 @@ from evaluation.threshold import (
 from service.errors import InvalidRequest
 from service.policy import LineChange, Policies, Policy
 from service.score import COSINE
+from service.score.scorer import suffix
 from service.storage import lines as line_rows
 from service.storage.database import Transaction
 
 GOLD_TRAPS_NEEDED = 50
 """Fewer bound the reviewers' misses so loosely that hardly anything passes; then they are taken at their word."""
+
+PROBABILITIES = np.unique(np.round([*default_grid(), *np.arange(0.99, 0.9995, 0.001), 0.9995], 6))
+"""Thresholds of a probability: near 1, where targets of 1 % lie, finer than those of a cosine."""
 
 Tell = Callable[[str], None]
 Answer = Literal["certified", "missing", "unreachable"]
@@ -147,7 +152,21 @@ async def tune(
     }
     decision = await _record(desk, policy, outcome, found, report, by=by)
     tell(f"{line}: trying another score")
-    tried, changes = await _try_score(desk, policy, score, is_certified=decision is not None)
+    tried, changes = await _try_score(
+        desk, policy, score, since_ms=found.since_ms, is_certified=decision is not None
+    )
+    if tried is not None and tried.answer == "better" and tried.may_be_certified:
+        tell(f"{line}: testing the learned score on the same labels")
+        learned = await _certify_learned(desk, policy, tried, report, window_s=window_s, by=by)
+        if learned is not None and _serves_more(learned, decision):
+            learned_report = orjson.loads(learned.evidence_json)
+            learned_report["score"] = _score_report(policy, tried, certified=True)
+            if apply:
+                why = f"{reason or 'tuned'}: {tried.sentence()}"
+                await publish.apply(
+                    desk, tenant, line=line, decision_id=learned.id, by=by, reason=why
+                )
+            return Tuned(line, "certified", learned, apply, learned_report)
     report["score"] = _score_report(policy, tried, changed=changes and apply)
     if changes and apply:
         await _change_score(desk, tenant, line, tried, by=by, reason=reason or "tuned")
@@ -159,8 +178,67 @@ async def tune(
     return Tuned(line, report["answer"], decision, decision is not None and apply, report)
 
 
+async def _certify_learned(
+    desk: Desk,
+    policy: Policy,
+    tried: Trial,
+    of_cosine: dict[str, Any],
+    *,
+    window_s: float,
+    by: str,
+) -> Decided | None:
+    """Test a score that was fixed before the evidence on that same evidence; None when nothing is certified.
+
+    The same labels are tested again, so this counts as one look more than the cosine's.
+    """
+    scorer = tried.scorer
+    if scorer is None:
+        return None
+    score_version = of_cosine["score_version"]
+    scores = await reading.scores_of_evidence(
+        desk, policy, scorer, score_version=score_version, since=of_cosine["since_ms"]
+    )
+    found = await records.evidence(
+        desk, policy, score_version=score_version, window_s=window_s, scores=scores
+    )
+    found = replace(found, floor=LOWEST_THRESHOLD)
+    learned_version = score_version + suffix(scorer.version)
+    target, confidence = of_cosine["target"], of_cosine["confidence"]
+    look = await _look(desk, policy, found, learned_version, target, confidence)
+    gold = await gold_traps(desk, policy.tenant, line=policy.line)
+    outcome = await asyncio.to_thread(
+        recommend,
+        found.labels,
+        found.lookups,
+        target_level=target,
+        floor=found.floor,
+        confidence=confidence,
+        thresholds=PROBABILITIES,
+        look=look,
+        gold=gold if gold is not None and gold.shown >= GOLD_TRAPS_NEEDED else None,
+    )
+    report = report_of(policy.line, outcome, found, look=look, target=target, confidence=confidence)
+    report |= {
+        "score_version": learned_version,
+        "cosine_certificate": of_cosine.get("certificate"),
+        "trial": tried.as_dict(),
+    }
+    shared = ("policy_version", "gold", "gold_is_used", "threshold_in_use")
+    report |= {name: of_cosine[name] for name in shared}
+    if isinstance(outcome, Recommendation):
+        await adoption.keep(desk, policy, tried, by=by)
+    return await _record(desk, policy, outcome, found, report, by=by)
+
+
+def _serves_more(learned: Decided, of_cosine: Decided | None) -> bool:
+    if of_cosine is None:
+        return True
+    mine, yours = (orjson.loads(d.evidence_json)["certificate"] for d in (learned, of_cosine))
+    return bool(mine["hit_rate"] > yours["hit_rate"])
+
+
 async def _try_score(
-    desk: Desk, policy: Policy, choice: ScoreChoice, *, is_certified: bool
+    desk: Desk, policy: Policy, choice: ScoreChoice, *, since_ms: int, is_certified: bool
 ) -> tuple[Trial | None, bool]:
     """(the trial, None where none was made; whether the line's score is to change)."""
     is_learned = policy.config.score != COSINE
@@ -168,7 +246,7 @@ async def _try_score(
         return None, is_learned
     if choice == "auto" and is_learned:
         return None, False
-    found = await adoption.trial(desk, policy)
+    found = await adoption.trial(desk, policy, since_ms=since_ms)
     loses = is_certified or policy.is_certified or policy.config.mode == "serve"
     return found, found.answer == "better" and (choice == "learned" or not loses)
 
@@ -191,10 +269,14 @@ async def _change_score(
     )
 
 
-def _score_report(policy: Policy, tried: Trial | None, *, changed: bool) -> dict[str, Any]:
+def _score_report(
+    policy: Policy, tried: Trial | None, *, changed: bool = False, certified: bool = False
+) -> dict[str, Any]:
     """What the run has to say on the line's score, as JSON data."""
     text = f"the score is {policy.config.score}" if tried is None else tried.sentence()
-    if changed:
+    if certified:
+        text += "; it was learned before these labels were drawn, and they certify it"
+    elif changed:
         text += "; the line is in shadow now, until a threshold of the other score is certified"
     elif tried is not None and tried.answer == "better":
         text += "; adopt it with --score learned --apply (the line then collects labels anew, in shadow)"
@@ -202,6 +284,7 @@ def _score_report(policy: Policy, tried: Trial | None, *, changed: bool) -> dict
         "was": policy.config.score,
         "trial": None if tried is None else tried.as_dict(),
         "changed": changed,
+        "certified": certified,
         "text": text,
     }
 
@@ -295,14 +378,11 @@ async def _look(
     """Which look this is: one more than the earlier ones that share labels, or the same as an equal one."""
     look = 1
     for run in await decision_rows.runs(desk.db, policy.tenant, line=policy.line):
-        is_same_version = (run.score_version, run.policy_version) == (
-            score_version,
-            policy.config.policy_version,
-        )
-        if not is_same_version or run.since_ms != found.since_ms:
+        # whatever score was tested, it was on labels of this body of evidence
+        if run.policy_version != policy.config.policy_version or run.since_ms != found.since_ms:
             continue
-        asked = (run.target_false_hit_rate, run.confidence)
-        if run.labels_hash == found.labels_hash and asked == (target, confidence):
+        asked = (run.target_false_hit_rate, run.confidence, run.score_version)
+        if run.labels_hash == found.labels_hash and asked == (target, confidence, score_version):
             return run.look
         look = max(look, run.look + 1)
     return look

@@ -149,7 +149,8 @@ async def _by_meaning(
                 "stands_between": "score",
                 "detail": f"{policy.config.score} cannot be used by this release",
             }
-        score = policy.scorer.probability(a, b, Context(cosine))
+        lift = policy.scorer.lift(np.asarray(second))
+        score = policy.scorer.probability(a, b, Context(cosine, lift=lift))
     refusals = judge_all(a, b, enabled=policy.guards)
     reply |= {
         "score": score,

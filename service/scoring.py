@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+import numpy.typing as npt
+
 from service.decision import Candidate
 from service.score import Context, Scorer
 
@@ -14,13 +17,18 @@ MOST_SCORED = 4
 
 
 def rescore(
-    scorer: Scorer, query: str, candidates: Sequence[Candidate], ages_s: Mapping[int, float]
+    scorer: Scorer,
+    query: str,
+    candidates: Sequence[Candidate],
+    ages_s: Mapping[int, float],
+    vector: npt.NDArray[np.float32],
 ) -> list[Candidate]:
     """The candidates with probabilities for scores, best first; of equal ones the nearest first.
 
-    `candidates` come nearest first, with cosines for scores; `ages_s` is by entry id. One that cannot be scored gets
-    probability 0: a failing score never serves.
+    `candidates` come nearest first, with cosines for scores; `ages_s` is by entry id, `vector` the query's. One that
+    cannot be scored gets probability 0: a failing score never serves.
     """
+    lift = _lift(scorer, vector)
     scored = []
     for candidate in candidates:
         others = [c.score for c in candidates if c is not candidate]
@@ -28,6 +36,7 @@ def rescore(
             candidate.score,
             max(others, default=-math.inf),
             ages_s.get(candidate.entry_id, math.nan),
+            lift,
         )
         try:
             probability = scorer.probability(candidate.query, query, context)
@@ -37,3 +46,10 @@ def rescore(
             probability = 0.0
         scored.append(replace(candidate, score=probability, cosine=candidate.score))
     return sorted(scored, key=lambda c: -c.score)
+
+
+def _lift(scorer: Scorer, vector: npt.NDArray[np.float32]) -> float:
+    try:
+        return scorer.lift(vector)
+    except Exception:  # as above: an unknown lift gives no candidate a probability
+        return math.nan

@@ -150,7 +150,7 @@ async def _choose(
         candidates += [Candidate(n.label, n.similarity, "", b"") for n in under]
         if scorer is not None:
             ages_s = {i: (now - row.created_ms) / 1000 for i, row in rows.items()}
-            candidates = rescore(scorer, query, candidates, ages_s)
+            candidates = rescore(scorer, query, candidates, ages_s, vector)
             found.neighbors = tuple((c.entry_id, c.score) for c in candidates)
         return decide(query, candidates, threshold=threshold, judge=judge)
 

@@ -3,8 +3,9 @@
 Traffic with known truth is replayed in shadow: every request is stored, so that all rules meet the same lookups and the
 same entries, and what a rule would have stored otherwise is not replayed (vCache alone is, since its labels depend on
 it). Of four quarters the last is judged. The others give labels, as many to each rule: the cosine plans with the first
-quarter and certifies on the next two; a score learns from 60 % of the labels of two quarters, is compared with the
-cosine on the rest and certified on the third quarter.
+quarter and certifies on the next two. A score of places learns from the labels of two quarters, and those of the third
+compare it with the cosine and certify it, as `surehit tune` does. A score of words may take another candidate, so it
+learns from 60 % of the labels of two quarters, is compared on the rest and certified on labels of its own of the third.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ from evaluation.evidence import (
     make_lookups,
 )
 from evaluation.planning import first_plan, next_plan
-from evaluation.score.adoption import LEARN_SHARE
+from evaluation.score.adoption import LEARN_SHARE, MOST_IN_SPACE
 from evaluation.score.comparison import Comparison, compare
 from evaluation.score.pairs import Rows
+from evaluation.score.region_training import fit_region, space_of
 from evaluation.score.training import fit
 from evaluation.threshold import Recommendation, recommend
+from evaluation.tuning import PROBABILITIES
 from index.embedding import catalog
 from service.sampling import SamplingPlan, inclusion_probability
 from service.score import Scorer
@@ -46,7 +49,9 @@ CONFIDENCE = 0.95
 PILOT_SHARE = 0.3
 """Of the labels; the cosine's pilot."""
 LEARN_LABELS = 0.6
-"""Of the labels of a score that is learned: for learning and comparing, the rest certifies."""
+"""Of the labels of a score of words: for learning and comparing, the rest certifies."""
+PLACE_LABELS = 0.45
+"""Of the labels of a score of places: for learning, the rest compares and certifies."""
 Tell = Callable[[str], None]
 
 
@@ -181,7 +186,12 @@ def _one(
             outcomes.append(_certified(replace(blank, rule=name), scored, quarter, labels))
         for suffix, scored in ((" + guards", guarded), (", guards off", bare)):
             stay = outcomes[-2 if scored is bare else -1]
-            always = replace(blank, rule=f"learned{suffix}, always")
+            placed = _placed(traffic, log, scored, quarter, target, labels)
+            always = replace(placed, line=line, seed=seed, rule=f"place{suffix}, always")
+            chosen = always if always.adopted else replace(stay, gain_low=always.gain_low)
+            rule = f"place{suffix}, where shown better"
+            learned_rows += [replace(chosen, rule=rule, adopted=bool(always.adopted)), always]
+            always = replace(blank, rule=f"words{suffix}, always")
             learned = _learned(
                 log, scored, quarter, target, labels, seed, with_guards=scored is guarded
             )
@@ -196,9 +206,7 @@ def _one(
                     budget=labels - learned.used,
                 )
                 trained = learned.scorer
-            chosen = always if always.adopted else replace(stay, gain_low=always.gain_low)
-            rule = f"learned{suffix}, where shown better"
-            learned_rows += [replace(chosen, rule=rule, adopted=bool(always.adopted)), always]
+            learned_rows.append(always)
         outcomes += learned_rows
     if trained is not None:
         sample = log.x[np.isfinite(log.cosine)][:2_000].tolist()
@@ -370,9 +378,8 @@ def _learned(
     bad = ~of_cosine.right[rows]
     cluster = log.entry[rows, of_cosine.column[rows]]
     try:
-        scorer = fit(
-            Rows(picked[:at], bad[:at], np.ones(at), cluster[:at]), WordWeights({}), fingerprint=""
-        )
+        learned_rows = Rows(picked[:at], bad[:at], np.ones(at), cluster[:at])
+        scorer = fit(learned_rows, WordWeights({}), fingerprint="").scorer
     except ValueError:  # too few of one verdict
         return _Learned(int(rows.size), none)
     value = np.full(log.cosine.shape, -np.inf)
@@ -396,6 +403,84 @@ def _learned(
     )
     judged_on = make_labels(new, bad[at:], inclusion_probability=probability[at:])
     return _Learned(int(rows.size), judged_on, learned, found, scorer)
+
+
+def _placed(
+    traffic: Traffic, log: Log, of_cosine: _Scored, quarter: Any, target: float, budget: int
+) -> Outcome:
+    """A score of places on trial and certified, as the tuner does it: the cosine's candidates, the cosine's plan."""
+    blank = Outcome(
+        traffic.line, traffic.seed, "", target, None, int((quarter == 3).sum()), 0, 0, 0
+    )
+    past, window = quarter <= 1, quarter == 2
+    above = max(float((of_cosine.score[past] >= LOWEST_THRESHOLD).sum()), 1.0)
+    rate = min(1.0, PLACE_LABELS * budget / above)
+    first = SamplingPlan(rate, LOWEST_THRESHOLD, (LOWEST_THRESHOLD,), (0.0,), 0.0)
+    rows, probability = _drawn(of_cosine.score, past, first, traffic.seed + 700)
+    vectors = traffic.vectors[[traffic.requests[n].vector_id for n in log.at]]
+    bad = ~of_cosine.right
+    cluster = log.entry[np.arange(len(log)), of_cosine.column]
+    known = vectors[: rows[-1] + 1][-MOST_IN_SPACE:] if rows.size else vectors[:0]
+    try:
+        learned = Rows(of_cosine.score[rows, None], bad[rows], np.ones(rows.size), cluster[rows])
+        scorer = fit_region(learned, vectors[rows], space_of(known), fingerprint="").scorer
+    except ValueError:  # too few of one verdict
+        return replace(blank, labels=int(rows.size), adopted=False)
+    earlier = make_labels(of_cosine.score[rows], bad[rows], inclusion_probability=probability)
+    plan = next_plan(
+        earlier,
+        of_cosine.score[past],
+        guarded_score=np.zeros(0),
+        target_level=target,
+        label_budget=budget - int(rows.size),
+        traffic_ratio=float(window.sum()) / max(int(past.sum()), 1),
+    )
+    drawn, rates = _drawn(of_cosine.score, window, plan, traffic.seed + 1_700)
+    odds = np.asarray(
+        [
+            scorer.of_row([c], scorer.lift(v))
+            for c, v in zip(of_cosine.score.tolist(), vectors, strict=True)
+        ]
+    )
+    may = of_cosine.score >= max(plan.certify_floor, scorer.model.least_cosine)
+    placed = _Scored(np.where(may, odds, -np.inf), of_cosine.right & may, of_cosine.column)
+    found = compare(
+        of_cosine.score[drawn],
+        np.where(may[drawn], odds[drawn], 0.0),
+        bad[drawn],
+        1.0 / rates,
+        np.unique(cluster[drawn], return_inverse=True)[1],
+        lookups=float(window.sum()),
+        cap=target,
+        confidence=CONFIDENCE,
+    )
+    inclusion = [inclusion_probability(plan, s, guarded=False) for s in of_cosine.score[window]]
+    answer = recommend(
+        make_labels(placed.score[drawn], ~placed.right[drawn], inclusion_probability=rates),
+        make_lookups(placed.score[window], np.asarray(inclusion)),
+        target_level=target,
+        floor=LOWEST_THRESHOLD,
+        confidence=CONFIDENCE,
+        thresholds=PROBABILITIES,
+        look=2,  # the cosine was tested on these labels first
+    )
+    done = replace(
+        blank,
+        labels=int(rows.size + drawn.size),
+        best_hits=_most_within(placed, quarter == 3, target),
+        gain_low=found.lower,
+        adopted=False,
+    )
+    if not isinstance(answer, Recommendation):
+        return done
+    done = _served(done, placed, quarter == 3, answer.threshold)
+    inside = window & (placed.score >= answer.threshold)
+    return replace(
+        done,
+        adopted=found.is_better,
+        window_hits=int(inside.sum()),
+        window_false_hits=int((inside & ~placed.right).sum()),
+    )
 
 
 def _peers(traffic: Traffic, log: Log, bare: _Scored, quarter: Any, labels: int) -> list[Outcome]:

@@ -99,7 +99,7 @@ def _judge(
     refused = np.asarray([judge(a, b) is not None for a, b, _ in pairs], dtype=np.bool_)
     entry = np.unique([a for a, _, _ in pairs], return_inverse=True)[1]
     rows = Rows(x[learn], ~good[learn], np.ones(int(learn.sum())), entry[learn])
-    scorer = fit(rows, weigh, fingerprint="")
+    scorer = fit(rows, weigh, fingerprint="").scorer
     learned = np.asarray([scorer.of_row(row) for row in x.tolist()])
     cosine = np.asarray(cosines)
     rules = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -22,8 +22,9 @@ from evaluation.evidence import FloatArray, make_labels
 from evaluation.planning import next_plan
 from evaluation.score import reading
 from evaluation.score.comparison import Comparison, compare
-from evaluation.score.pairs import Pair, cut, rows_of
+from evaluation.score.pairs import Pair, cut, cut_at, rows_of
 from evaluation.score.training import train
+from index.types import Vector
 from service import lines
 from service.errors import Conflict
 from service.lines import LineRecord, Sampling
@@ -41,6 +42,8 @@ ENTRIES = 20
 """Below these a trained score lost to the cosine on English questions (0.83 against 0.89 AUC at 50 labels)."""
 MOST_WANTED = 20_000
 """Labels that somebody may be told to give; a difference that needs more is none."""
+MOST_IN_SPACE = 3_000
+"""Of the line's newest texts, so many are embedded to see where its queries lie: some seconds."""
 UNCERTIFIED = 0.95
 """Threshold of a line that waits for its certificate: nothing is served by it unless somebody sets the mode by hand."""
 
@@ -60,6 +63,13 @@ class Trial:
     scorer: Scorer | None = None
     learned_until_ms: int = 0
     held_out: tuple[Pair, ...] = ()
+    is_past: bool = False
+    """True when it was learned from labels before the present evidence alone."""
+
+    @property
+    def may_be_certified(self) -> bool:
+        """True when the present evidence can certify the score: fixed before it, and of the same candidates."""
+        return self.is_past and self.scorer is not None and self.scorer.keeps_order
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -70,6 +80,7 @@ class Trial:
             "judged_on": self.judged_on,
             "labels_missing": self.labels_missing,
             "score": None if self.scorer is None else self.scorer.version,
+            "kind": None if self.scorer is None else self.scorer.kind,
             "comparison": None if self.comparison is None else asdict(self.comparison),
             "text": self.sentence(),
         }
@@ -95,12 +106,24 @@ class Trial:
 
 
 async def trial(
-    desk: Desk, policy: Policy, *, cap: float | None = None, confidence: float | None = None
+    desk: Desk,
+    policy: Policy,
+    *,
+    cap: float | None = None,
+    confidence: float | None = None,
+    since_ms: int | None = None,
 ) -> Trial:
-    """Learn a score from the earlier labels of a line and compare it, on the later ones, with the one in force."""
+    """Learn a score from the earlier labels of a line and compare it, on the later ones, with the one in force.
+
+    Earlier is before `since_ms`, the beginning of the present evidence, where both sides have enough labels: what is
+    learned from them knows nothing of that evidence, which may then certify it. Otherwise it is a share of all labels.
+    """
     pairs = await reading.pairs(desk, policy)
-    earlier, later = cut(pairs, LEARN_SHARE)
     against = policy.config.score
+    earlier, later = cut_at(pairs, 0 if since_ms is None else since_ms)
+    is_past = labels_missing(earlier, later) == 0 and against == COSINE
+    if not is_past:
+        earlier, later = cut(pairs, LEARN_SHARE)
     missing = labels_missing(earlier, later)
     if missing:
         return Trial("too_few", against, len(earlier), len(later), missing)
@@ -108,13 +131,16 @@ async def trial(
     texts = await reading.texts(desk, policy, until=until)
     lookups = await reading.lookups_after(desk, policy, after=until)
     fingerprint = await desk.fingerprint(policy)
+    vectors = await desk.vectors(policy, [*texts[:MOST_IN_SPACE], *(p.query for p in pairs)])
 
     def work() -> tuple[Scorer, Comparison]:
-        scorer = train(earlier, texts, fingerprint=fingerprint)
+        # what the present evidence had no chance to draw, it cannot certify
+        least = policy.sampling.certify_floor if is_past else -1.0
+        scorer = train(earlier, texts, vectors, fingerprint=fingerprint, least_cosine=least)
         rows = rows_of(later, scorer.weigh)
         found = compare(
-            _scores(policy.scorer, later),
-            _scores(scorer, later),
+            _scores(policy.scorer, later, vectors),
+            _scores(scorer, later, vectors),
             rows.bad,
             1.0 / np.asarray([p.inclusion_probability for p in later], dtype=np.float64),
             rows.cluster,
@@ -135,6 +161,7 @@ async def trial(
         scorer,
         until,
         tuple(later),
+        is_past,
     )
 
 
@@ -174,11 +201,13 @@ async def adopt(
         raise Conflict("only a score that was shown to be better can be adopted")
     rows = await reading.candidates_after(desk, policy, after=found.learned_until_ms)
     lookups = await reading.lookups_after(desk, policy, after=found.learned_until_ms)
+    logged = await reading.scored(desk, policy, scorer, rows)
+    vectors = await desk.vectors(policy, [p.query for p in found.held_out])
     plan = await asyncio.to_thread(
         _plan,
-        scorer,
-        found,
-        rows,
+        _scores(scorer, found.held_out, vectors),
+        found.held_out,
+        logged,
         target=policy.config.target_false_hit_rate,
         budget=len(found.held_out) if label_budget is None else label_budget,
         ratio=traffic_ratio * lookups / max(min(lookups, reading.MOST_LOOKUPS), 1),
@@ -189,17 +218,7 @@ async def adopt(
         row = line_rows.get_in(tx, policy.tenant, line=policy.line)
         if row is None or row[0] != policy.revision:
             raise Conflict("the line was changed at the same moment; look at it and try again")
-        scorer_rows.add(
-            tx,
-            policy.tenant,
-            scorer_id=scorer_id,
-            line=policy.line,
-            version=scorer.version,
-            blob=scorer.blob,
-            report_json=orjson.dumps(found.as_dict()).decode(),
-            by=by,
-            now=now,
-        )
+        _add(tx, policy, found, scorer_id=scorer_id, by=by, now=now)
         config = msgspec.structs.replace(
             lines.record_from_json(row[1]).config,
             mode="shadow",
@@ -223,18 +242,50 @@ async def adopt(
     log.info("score_adopted", tenant=policy.tenant, line=policy.line, score=scorer.version, by=by)
 
 
+async def keep(desk: Desk, policy: Policy, found: Trial, *, by: str) -> None:
+    """Store a scorer without putting it in force: a decision made for it can then be applied."""
+    scorer_id, now = desk.new_id(), desk.clock_ms()
+
+    def work(tx: Transaction) -> None:
+        _add(tx, policy, found, scorer_id=scorer_id, by=by, now=now)
+
+    await desk.db.write(work, durable=True)
+
+
+def _add(
+    tx: Transaction, policy: Policy, found: Trial, *, scorer_id: int, by: str, now: int
+) -> None:
+    if found.scorer is None:
+        raise Conflict("there is no score to keep")
+    scorer_rows.add(
+        tx,
+        policy.tenant,
+        scorer_id=scorer_id,
+        line=policy.line,
+        version=found.scorer.version,
+        blob=found.scorer.blob,
+        report_json=orjson.dumps(found.as_dict()).decode(),
+        by=by,
+        now=now,
+    )
+
+
 def _plan(
-    scorer: Scorer, found: Trial, rows: Any, *, target: float, budget: int, ratio: float
+    scores: FloatArray,
+    later: Sequence[Pair],
+    logged: Sequence[tuple[float, bool]],
+    *,
+    target: float,
+    budget: int,
+    ratio: float,
 ) -> Sampling:
     """Rates and floor on the new scale, from the labels that the score was judged on: not from those it learned."""
-    later = found.held_out
     earlier = make_labels(
-        _scores(scorer, later),
+        scores,
         np.asarray([p.is_bad for p in later], dtype=np.bool_),
         unsure=np.asarray([p.is_unsure for p in later], dtype=np.bool_),
         inclusion_probability=np.asarray([p.inclusion_probability for p in later]),
     )
-    logged = reading.scored(scorer, rows)
     plan = next_plan(
         earlier,
         np.asarray([s for s, guarded in logged if not guarded], dtype=np.float64),
@@ -246,11 +297,14 @@ def _plan(
     return Sampling(**asdict(plan))
 
 
-def _scores(scorer: Scorer | None, pairs: Sequence[Pair]) -> FloatArray:
+def _scores(
+    scorer: Scorer | None, pairs: Sequence[Pair], vectors: Mapping[str, Vector]
+) -> FloatArray:
     """What a score says of pairs; None stands for the cosine."""
     if scorer is None:
         return np.asarray([p.cosine for p in pairs], dtype=np.float64)
-    found = [scorer.probability(p.entry_query, p.query, p.context) for p in pairs]
+    lifts = {p.query: scorer.lift(vectors[p.query]) for p in pairs if p.query in vectors}
+    found = [reading.probability(scorer, p.entry_query, p.query, p.context, lifts) for p in pairs]
     return np.asarray(found, dtype=np.float64)
 
 

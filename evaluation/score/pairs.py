@@ -34,7 +34,7 @@ class Pair:
 
     @property
     def context(self) -> Context:
-        """What the texts don't tell."""
+        """What the texts don't tell; the lift is the scorer's to say."""
         return Context(self.cosine, self.other_cosine, self.age_s)
 
 
@@ -67,6 +67,11 @@ def rows_of(pairs: Sequence[Pair], weigh: Weigh) -> Rows:
             [number.setdefault(p.entry_query, len(number)) for p in pairs], dtype=np.int64
         ),
     )
+
+
+def cut_at(pairs: Sequence[Pair], at_ms: int) -> tuple[list[Pair], list[Pair]]:
+    """(those before a time, those from it on)."""
+    return [p for p in pairs if p.at_ms < at_ms], [p for p in pairs if p.at_ms >= at_ms]
 
 
 def cut(pairs: Sequence[Pair], share: float) -> tuple[list[Pair], list[Pair]]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlalchemy import and_, bindparam, func, select
 
 from evaluation.desk import Desk
+from evaluation.evidence_rows import PAGE
 from evaluation.score.pairs import Pair
 from service.policy import Policy
 from service.score import COSINE, Context, Scorer
 from service.score.scorer import split
+from service.storage.database import Row
 from service.storage.models import Lookup, ReviewItem
 from service.storage.query import Query
 
@@ -60,6 +64,22 @@ _TEXTS = Query(
     )
     .order_by(Lookup.at_ms.desc())
     .limit(MOST_TEXTS),
+)
+_OF_EVIDENCE = Query(
+    "candidates_of_evidence",
+    select(Lookup.id, Lookup.entry_query, Lookup.query, Lookup.score, Lookup.second_score)
+    .where(
+        Lookup.tenant_id == bindparam("tenant"),
+        Lookup.line == bindparam("of_line"),
+        Lookup.at_ms >= bindparam("since"),
+        Lookup.score_version == bindparam("of_scores"),
+        Lookup.score >= bindparam("floor"),
+        Lookup.entry_query.is_not(None),
+        Lookup.guard.is_(None),
+        Lookup.id > bindparam("after"),
+    )
+    .order_by(Lookup.id)
+    .limit(PAGE),
 )
 _COUNT = Query(
     "lookups_after",
@@ -161,11 +181,60 @@ def cosine_of(
     return float(score) if score is not None and score_name == COSINE else None
 
 
-def scored(
-    scorer: Scorer, rows: Sequence[tuple[str, str, Context, bool]]
+async def lifts(
+    desk: Desk, policy: Policy, scorer: Scorer | None, queries: Iterable[str]
+) -> dict[str, float]:
+    """What the place of each query adds; nothing for a score that asks for no place.
+
+    A text that the model cannot read is missing, so that such a score gives it probability 0.
+    """
+    if scorer is None or not scorer.needs_vector:
+        return {}
+    vectors = await desk.vectors(policy, list(dict.fromkeys(queries)))
+    return {text: scorer.lift(vector) for text, vector in vectors.items()}
+
+
+def probability(
+    scorer: Scorer, entry_query: str, query: str, context: Context, lifts: Mapping[str, float]
+) -> float:
+    """A scorer's probability with the lift of `lifts`."""
+    return scorer.probability(entry_query, query, replace(context, lift=lifts.get(query, math.nan)))
+
+
+async def scored(
+    desk: Desk, policy: Policy, scorer: Scorer, rows: Sequence[tuple[str, str, Context, bool]]
 ) -> list[tuple[float, bool]]:
     """(probability, whether a guard refused) of candidates under a scorer."""
-    return [(scorer.probability(a, b, c), guarded) for a, b, c, guarded in rows]
+    known = await lifts(desk, policy, scorer, (row[1] for row in rows))
+
+    def work() -> list[tuple[float, bool]]:
+        return [(probability(scorer, a, b, c, known), guarded) for a, b, c, guarded in rows]
+
+    return await asyncio.to_thread(work)
+
+
+async def scores_of_evidence(
+    desk: Desk, policy: Policy, scorer: Scorer, *, score_version: str, since: int
+) -> dict[int, float]:
+    """What a scorer says of the lookups of a body of evidence of the cosine, by lookup id.
+
+    Only for a scorer that keeps the order of candidates: then the logged candidate is the one that it would take.
+    """
+    params = {"tenant": policy.tenant, "of_line": policy.line, "since": since}
+    params |= {"of_scores": score_version, "floor": policy.sampling.certify_floor}
+    rows: list[Row] = []
+    after = -1
+    while True:
+        page = await desk.db.read(_OF_EVIDENCE, {**params, "after": after})
+        rows += page
+        if len(page) < PAGE:
+            break
+        after = page[-1][0]
+    contexts = [
+        (row[1], row[2], Context(float(row[3]), _number(row[4], -math.inf)), False) for row in rows
+    ]
+    found = await scored(desk, policy, scorer, contexts)
+    return {row[0]: p for row, (p, _) in zip(rows, found, strict=True)}
 
 
 def _number(value: float | None, absent: float) -> float:

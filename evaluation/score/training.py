@@ -7,14 +7,24 @@ mean a wrong answer, which is a property of how some data sets were collected an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from scipy.optimize import minimize
 
 from evaluation.evidence import BoolArray, FloatArray
 from evaluation.score.pairs import Pair, Rows, rows_of
+from evaluation.score.region_training import (
+    FOLDS,
+    MOST_WEIGHT,
+    Fitted,
+    fit_region,
+    log_loss,
+    space_of,
+)
+from index.types import Vector
 from service.score import DIRECTIONS, FEATURES, FEATURES_VERSION, Scorer, Trees
 from service.score.scorer import Model, dump
 from service.score.trees import Tree
@@ -23,32 +33,53 @@ from service.score.weights import WordWeights, weights_of
 LEAVES, RATE, ROUNDS, L2 = 6, 0.05, 80, 10.0
 """Few leaves, small steps: on 400 labels a larger model lost to the cosine, on 1,400 it won nothing."""
 LEAST_LEAF, LEAF_SHARE = 15, 40
-FOLDS = 5
-MOST_WEIGHT = 5.0
-"""A label drawn with a tiny probability must not decide a tree: weights are cut at this multiple of their mean."""
+FEWEST_VECTORS = 50
+"""Texts that a space is made from; fewer tell of no places."""
 
 
-def train(pairs: Sequence[Pair], texts: Iterable[str], *, fingerprint: str) -> Scorer:
-    """A scorer from labelled pairs; `texts` of the line's traffic give the weights of words.
+def train(
+    pairs: Sequence[Pair],
+    texts: Sequence[str],
+    vectors: Mapping[str, Vector],
+    *,
+    fingerprint: str,
+    least_cosine: float = -1.0,
+) -> Scorer:
+    """A scorer from labelled pairs; `texts` of the line's traffic give the weights of words and the space of vectors.
 
-    Deterministic. Raises ValueError where there are fewer pairs of one verdict, or fewer entries, than folds.
+    Of a score of words and one of places it is the one that foretells unseen entries better. Candidates under
+    `least_cosine` get probability 0, as do those under all that was labelled. Deterministic. Raises ValueError where
+    there are fewer pairs of one verdict, or fewer entries, than folds.
     """
     words = weights_of(texts)
     rows = rows_of(pairs, words)
-    return fit(rows, words, fingerprint=fingerprint)
+    known = [vectors[t] for t in dict.fromkeys([*texts, *(p.query for p in pairs)]) if t in vectors]
+    if len(known) < FEWEST_VECTORS or any(p.query not in vectors for p in pairs):
+        return _from(least_cosine, fit(rows, words, fingerprint=fingerprint).scorer)
+    place = fit_region(
+        rows, [vectors[p.query] for p in pairs], space_of(known), fingerprint=fingerprint
+    )
+    of_words = fit(rows, words, fingerprint=fingerprint)
+    return _from(least_cosine, (place if place.loss < of_words.loss else of_words).scorer)
 
 
-def fit(rows: Rows, words: WordWeights, *, fingerprint: str) -> Scorer:
-    """A scorer from rows of features."""
+def _from(least_cosine: float, scorer: Scorer) -> Scorer:
+    if scorer.model.least_cosine >= least_cosine:
+        return scorer
+    return dump(structs.replace(scorer.model, least_cosine=least_cosine))
+
+
+def fit(rows: Rows, words: WordWeights, *, fingerprint: str) -> Fitted:
+    """A scorer of words from rows of features."""
     good = ~rows.bad
     weight = np.minimum(rows.weight, MOST_WEIGHT)
     if min(int(good.sum()), int(rows.bad.sum())) < FOLDS:
         raise ValueError(f"need at least {FOLDS} pairs of each verdict")
     if np.unique(rows.cluster).size < FOLDS:
         raise ValueError(f"need pairs of at least {FOLDS} entries")
-    cosine = rows.x[:, 0]
-    slope, cosine_slope, offset = calibrate(_out_of_fold(rows, weight), cosine, good, weight)
-    return dump(
+    cosine, raw = rows.x[:, 0], _out_of_fold(rows, weight)
+    slope, cosine_slope, offset = calibrate(raw, cosine, good, weight)
+    scorer = dump(
         Model(
             features_version=FEATURES_VERSION,
             names=list(FEATURES),
@@ -61,6 +92,7 @@ def fit(rows: Rows, words: WordWeights, *, fingerprint: str) -> Scorer:
             fingerprint=fingerprint,
         )
     )
+    return Fitted(scorer, log_loss(slope * raw + cosine_slope * cosine + offset, good, weight))
 
 
 def export(booster: Any) -> Trees:

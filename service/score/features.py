@@ -58,6 +58,8 @@ class Context:
     """The greatest cosine of any other candidate of the lookup; -inf without one."""
     age_s: float = UNKNOWN
     """Of the entry when it was looked up."""
+    lift: float = UNKNOWN
+    """What the place of the query adds, in log odds: `Scorer.lift`."""
 
 
 def features(entry_query: str, query: str, context: Context, weigh: Weigh) -> list[float]:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from service.score.features import FEATURES, FEATURES_VERSION, Context, features
+from service.score.region import Lift, Region
 from service.score.trees import Trees, problem_of
 from service.score.weights import WordWeights
 
 COSINE = "cosine"
 """The score of a line that has learned none."""
 PREFIX = "learned-"
+REGION = "region"
+"""Stands after the features' names where the place plays a part, so that a release without places refuses the model."""
 _DIGITS = 12  # 48 bits name the few scorers of a line
 _MARK = "+score-"
 SCORE_NAME = rf"^({COSINE}|{PREFIX}[0-9a-f]{{{_DIGITS}}})$"
@@ -44,6 +48,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     words: dict[int, float]
     fingerprint: str
     """The embedding model whose cosines it was trained on."""
+    region: Region | None = None
+    """What the place of the query adds to the exponent."""
 
 
 class Scorer:
@@ -53,7 +59,8 @@ class Scorer:
     """
 
     def __init__(self, model: Model, blob: bytes) -> None:
-        if model.features_version != FEATURES_VERSION or model.names != list(FEATURES):
+        names = list(FEATURES) if model.region is None else [*FEATURES, REGION]
+        if model.features_version != FEATURES_VERSION or model.names != names:
             raise UnusableScorer(
                 f"made for features of version {model.features_version}; these are of {FEATURES_VERSION}"
             )
@@ -67,17 +74,56 @@ class Scorer:
         self.blob = blob
         self.version = version_of(blob)
         self.weigh = WordWeights(model.words)
+        try:
+            self._lift = None if model.region is None else Lift(model.region)
+        except ValueError as error:
+            raise UnusableScorer(str(error)) from error
+
+    @property
+    def kind(self) -> str:
+        """`words` for trees over features of the texts, `place` for a score of the cosine and the query's place."""
+        return "words" if self._lift is None else "place"
+
+    @property
+    def needs_vector(self) -> bool:
+        """True when `lift` must be asked: the score depends on where the query lies."""
+        return self._lift is not None
+
+    @property
+    def keeps_order(self) -> bool:
+        """True when the nearest of a lookup's candidates is always the likeliest as well.
+
+        Then a label of the cosine's candidate is one of this score's candidate.
+        """
+        return self.model.slope == 0.0
+
+    def lift(self, vector: Any) -> float:
+        """What the place of a query adds, from its vector; 0 where the place plays no part."""
+        return 0.0 if self._lift is None else float(self._lift.of(vector[None, :])[0])
 
     def probability(self, entry_query: str, query: str, context: Context) -> float:
-        """Of the stored answer being right for the new query."""
+        """Of the stored answer being right for the new query.
+
+        `context.lift` must come from `lift` where the score needs the vector: unknown (NaN) it gives 0.
+        """
         if not context.cosine >= self.model.least_cosine:
             return 0.0
-        return self.of_row(features(entry_query, query, context, self.weigh))
+        if self.keeps_order:
+            return self._from([context.cosine], 0.0, context.lift)
+        row = features(entry_query, query, context, self.weigh)
+        return self._from(row, self.model.trees.raw(row), context.lift)
 
-    def of_row(self, row: Sequence[float]) -> float:
+    def of_row(self, row: Sequence[float], lift: float = 0.0) -> float:
         """The probability of one row of features."""
+        raw = 0.0 if self.keeps_order else self.model.trees.raw(row)
+        return self._from(row, raw, lift)
+
+    def _from(self, row: Sequence[float], raw: float, lift: float) -> float:
         model = self.model
-        x = model.slope * model.trees.raw(row) + model.cosine_slope * row[0] + model.offset
+        x = model.slope * raw + model.cosine_slope * row[0] + model.offset
+        if self._lift is not None:
+            x += lift
+        # a sum that is no number is never over anything
         return 1.0 / (1.0 + math.exp(-x)) if x > -700.0 else 0.0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from evaluation.publish import Void
 from evaluation.score import adoption, training
 from evaluation.score.comparison import compare
 from evaluation.score.pairs import Pair, Rows
+from evaluation.score.region_training import fit_region, learn, space_of
 from evaluation.score.training import calibrate, export, fit, grow
 from service.score import DIRECTIONS, FEATURES, Context, Scorer
 from service.score.scorer import load
@@ -40,10 +41,10 @@ _trained: dict[object, Scorer] = {}
 def _train_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The very same labels are learned from once: training is the slow part, and it is deterministic."""
 
-    def train(pairs: Sequence[Pair], texts: Iterable[str], *, fingerprint: str) -> Scorer:
-        key = (tuple(pairs), tuple(texts), fingerprint)
+    def train(pairs: Sequence[Pair], texts: Sequence[str], vectors: Any, **options: Any) -> Scorer:
+        key = (tuple(pairs), tuple(texts), tuple(sorted(options.items())))
         if key not in _trained:
-            _trained[key] = training.train(pairs, key[1], fingerprint=fingerprint)
+            _trained[key] = training.train(pairs, texts, vectors, **options)
         return _trained[key]
 
     monkeypatch.setattr(adoption, "train", train)
@@ -71,7 +72,7 @@ def test_exported_trees_are_the_librarys_own_to_the_last_digits() -> None:
 
 
 def test_probabilities_are_calibrated_and_bound_to_the_directions() -> None:
-    scorer = fit(rows(1_500, seed=3), WordWeights({}), fingerprint="m")
+    scorer = fit(rows(1_500, seed=3), WordWeights({}), fingerprint="m").scorer
     later = rows(1_500, seed=4)
     p = np.asarray([scorer.of_row(row) for row in later.x.tolist()])
     for low, high in ((0.0, 0.4), (0.4, 0.7), (0.7, 1.0)):
@@ -90,7 +91,7 @@ def test_a_feature_that_no_label_knows_is_left_out() -> None:
     found = rows(400, seed=8)
     age = list(FEATURES).index("age")
     found.x[:, age] = np.nan
-    scorer = fit(found, WordWeights({}), fingerprint="m")
+    scorer = fit(found, WordWeights({}), fingerprint="m").scorer
     row = found.x[0].tolist()
     without = scorer.of_row(row)
     row[age] = 5.0
@@ -143,6 +144,100 @@ def texts(bad: np.ndarray[Any, np.dtype[np.bool_]]) -> list[tuple[str, str]]:
         yours = things[(i + 3) % 10] if is_bad else mine
         found.append((f"where do I find my {mine} {i % 37}", f"show where my {yours} {i % 37} is"))
     return found
+
+
+TOPICS = ("refund of order", "open hours in town", "reset my password", "card was declined")
+
+
+def topical(n: int, seed: int) -> tuple[list[float], list[str], list[tuple[str, str]]]:
+    """Lookups of four topics, of which one goes wrong at any cosine and the others hardly ever."""
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(0, 4, n)
+    bad = np.where(topic == 3, rng.uniform(size=n) < 0.6, rng.uniform(size=n) < 0.003)
+    pairs = [
+        (f"{TOPICS[t]} {i % 97} please", f"{TOPICS[t]} {i % 97} now")
+        for i, t in enumerate(topic.tolist())
+    ]
+    return rng.uniform(0.75, 1.0, n).tolist(), verdicts(bad.tolist()), pairs
+
+
+def test_a_place_that_goes_wrong_is_learned_and_others_gain_by_it() -> None:
+    rng = np.random.default_rng(5)
+    topics = rng.normal(size=(4, 16))
+    topic = rng.integers(0, 4, 1_600)
+    vectors = topics[topic] + 0.3 * rng.normal(size=(1_600, 16))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    x = np.full((1_600, len(FEATURES)), 0.5)
+    x[:, 0] = rng.uniform(0.8, 1.0, 1_600)
+    bad = np.where(topic == 3, rng.uniform(size=1_600) < 0.6, rng.uniform(size=1_600) < 0.01)
+    rows_of_topics = Rows(x[:800], bad[:800], np.ones(800), np.arange(800) % 200)
+    fitted = fit_region(rows_of_topics, vectors[:800], space_of(vectors[:800]), fingerprint="m")
+    scorer = load(fitted.scorer.blob)
+    p = np.asarray(
+        [
+            scorer.probability("", "", Context(c, lift=scorer.lift(v)))
+            for c, v in zip(x[800:, 0].tolist(), vectors[800:], strict=True)
+        ]
+    )
+    ones, each = np.ones(800), np.arange(800)
+    found = compare(x[800:, 0], p, bad[800:], ones, each, lookups=800, cap=0.03)
+    assert found.old_hit_rate < 0.1 < 0.6 < found.new_hit_rate
+    assert found.is_better
+    for low, high in ((0.2, 0.7), (0.9, 1.0)):  # calibrated on what it did not see
+        inside = (p >= low) & (p < high)
+        assert float((~bad[800:][inside]).mean()) == pytest.approx(float(p[inside].mean()), abs=0.1)
+
+
+def test_a_place_without_labels_leaves_the_cosine_as_it_is() -> None:
+    rng = np.random.default_rng(6)
+    space = space_of(rng.normal(size=(300, 64)).astype(np.float32))
+    cosine = rng.uniform(0.7, 1.0, 400)
+    good = rng.uniform(size=400) < cosine
+    curve = learn(cosine, np.zeros((400, space.turn.shape[1])), good, np.ones(400), pull=1.0)
+    assert np.abs(curve.heights).max() == pytest.approx(0.0, abs=1e-6)
+    assert curve.slope > 0.0
+
+
+async def test_labels_of_a_new_window_certify_a_score_that_was_learned_before_it(
+    database_url: str, tmp_path: Path
+) -> None:
+    """No label is spent twice and none is lost: what is learned before the evidence is tested on all of it."""
+    clock = Clock()
+    async with running(database_url, tmp_path, clock=clock) as client:
+        await client.line(sampling=ALL, mode="shadow", threshold=0.95, target_false_hit_rate=0.05)
+        await client.settled()
+        clock.turn(1)
+        score, verdict, pairs = topical(700, seed=1)
+        await logged(client, score, verdict, texts=pairs)
+        desk = desk_of(client.cache)
+        early = await tuning.tune(desk, "default", line="faq", by="test")
+        assert not early.report["score"]["certified"]  # nothing was learned before these labels
+        clock.turn(10)
+        again = ALL | {"explore_rates": [0.001]}
+        await client.call("PATCH", "/v1/lines/faq", {"sampling": again})
+        clock.turn(10)
+        score, verdict, pairs = topical(700, seed=2)
+        await logged(client, score, verdict, texts=pairs)
+        found = await tuning.tune(desk, "default", line="faq", apply=True, by="test")
+        assert found.report["score"]["certified"], found.report["score"]["text"]
+        assert found.answer == "certified"
+        assert found.decision is not None
+        assert found.decision.score_version.endswith("-f1")
+        assert "score-learned-" in found.decision.score_version
+        assert found.report["look"] == 2  # the cosine was tested on these labels first
+        certificate = found.report["certificate"]
+        assert certificate["hit_rate"] > 0.5
+        assert certificate["labels"] > 300
+        policy = await desk.policy("default", "faq")
+        assert (policy.config.mode, policy.is_certified) == ("serve", True)
+        assert policy.scorer is not None
+        assert policy.scorer.kind == "place"
+        assert policy.scorer.model.least_cosine >= 0.7  # what could not be drawn is never served
+        assert policy.config.threshold == certificate["threshold"]
+        trusted = backtest(desk, policy, [Rule(policy.config.threshold, policy.guards)])
+        assert (await trusted)[0].hits > 500
+        kept = await tuning.tune(desk, "default", line="faq", by="test")
+        assert kept.report["score"]["trial"] is None  # a certified score stays
 
 
 async def learnable(client: Client, clock: Clock, **settings: Any) -> Desk:

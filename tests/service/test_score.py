@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +23,8 @@ from service.score import (
     UnusableScorer,
     features,
 )
-from service.score.scorer import Model, dump, load, split, suffix, version_of
+from service.score.region import Region, as_bytes
+from service.score.scorer import REGION, Model, dump, load, split, suffix, version_of
 from service.score.trees import Tree
 from service.score.weights import weights_of
 from service.scoring import MOST_SCORED, rescore
@@ -30,6 +32,7 @@ from service.scoring import MOST_SCORED, rescore
 EVEN = weights_of([])
 NEAR = Context(0.9, 0.8, 60.0)
 NAMES = list(FEATURES)
+NOWHERE = np.zeros(2, dtype=np.float32)
 
 
 def of(a: str, b: str, context: Context = NEAR) -> dict[str, float]:
@@ -53,6 +56,14 @@ def stump(feature: str, at: float, left: float, right: float, **fields: object) 
         words={},
         fingerprint="model",
     )
+    return msgspec.structs.replace(made, **fields)
+
+
+def place(**fields: object) -> Model:
+    """A score of the cosine that trusts queries along the first axis and mistrusts those along the second."""
+    region = Region(2, as_bytes(np.zeros(2)), as_bytes(np.eye(2)), [6.0, -6.0], 8.0)
+    made = stump("aligned", 0.5, -2.0, 2.0, names=[*NAMES, REGION], trees=Trees(0.0, []))
+    made = msgspec.structs.replace(made, slope=0.0, cosine_slope=20.0, offset=-18.0, region=region)
     return msgspec.structs.replace(made, **fields)
 
 
@@ -163,7 +174,7 @@ def test_the_likeliest_is_served_though_another_is_nearer() -> None:
     scorer = dump(stump("aligned", 0.5, -3.0, 3.0))
     nearest = Candidate(1, 0.93, "track my parcel", b"a")
     second = Candidate(2, 0.90, "cancel my order please", b"b")
-    found = rescore(scorer, "cancel my order", [nearest, second], {1: 1.0, 2: 1.0})
+    found = rescore(scorer, "cancel my order", [nearest, second], {1: 1.0, 2: 1.0}, NOWHERE)
     assert [c.entry_id for c in found] == [2, 1]
     assert [c.cosine for c in found] == [0.90, 0.93]
     assert all(0.0 <= c.score <= 1.0 for c in found)
@@ -182,12 +193,50 @@ def test_a_score_that_fails_serves_nothing() -> None:
 
     good = dump(stump("aligned", 0.5, -3.0, 3.0))
     broken = Broken(good.model, good.blob)
-    found = rescore(broken, "a", [Candidate(1, 0.99, "a", b"")], {})
+    found = rescore(broken, "a", [Candidate(1, 0.99, "a", b"")], {}, NOWHERE)
     assert [c.score for c in found] == [0.0]
+
+
+def test_the_same_cosine_is_worth_more_where_answers_were_right() -> None:
+    scorer = load(dump(place()).blob)
+    trusted, mistrusted = np.eye(2, dtype=np.float32)
+    near = [Candidate(1, 0.95, "x", b""), Candidate(2, 0.90, "y", b"")]
+    good = rescore(scorer, "q", near, {}, trusted)
+    bad = rescore(scorer, "q", near, {}, mistrusted)
+    assert [c.entry_id for c in good] == [c.entry_id for c in bad] == [1, 2]
+    assert good[1].score > 0.99 > 0.1 > bad[0].score
+    exponent = 20.0 * 0.95 - 18.0 + 6.0 * (1.0 - math.exp(-8.0))
+    assert good[0].score == pytest.approx(1.0 / (1.0 + math.exp(-exponent)), abs=1e-6)
+    assert (scorer.kind, scorer.keeps_order, scorer.needs_vector) == ("place", True, True)
+
+
+@pytest.mark.parametrize("vector", [np.full(2, np.nan, np.float32), np.ones(3, np.float32)])
+def test_a_query_without_a_place_gets_no_probability(vector: np.ndarray) -> None:  # type: ignore[type-arg]
+    scorer = dump(place())
+    found = rescore(scorer, "q", [Candidate(1, 1.0, "q", b"")], {}, vector)
+    assert [c.score for c in found] == [0.0]
+    assert scorer.probability("q", "q", Context(1.0)) == 0.0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"names": NAMES},
+        {"region": None},
+        {"region": Region(2, b"", as_bytes(np.eye(2)), [1.0, 1.0], 8.0)},
+        {"region": Region(2, as_bytes(np.zeros(2)), as_bytes(np.eye(2)), [1.0], 8.0)},
+        {"region": Region(2, as_bytes(np.zeros(2)), as_bytes(np.eye(2)), [], 8.0)},
+        {"region": Region(2, as_bytes(np.zeros(2)), as_bytes(np.eye(2)), [1.0, math.inf], 8.0)},
+        {"region": Region(2, as_bytes(np.zeros(2)), as_bytes(np.eye(2)), [1.0, 1.0], 0.0)},
+    ],
+)
+def test_a_place_that_cannot_be_trusted_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(UnusableScorer):
+        dump(place(**wrong))
 
 
 def test_ties_go_to_the_nearest() -> None:
     scorer = dump(stump("scripts", 0.5, 1.0, -1.0, cosine_slope=0.0))
     same = Candidate(1, 0.9, "a b", b"")
-    found = rescore(scorer, "a b", [same, replace(same, entry_id=2, score=0.8)], {})
+    found = rescore(scorer, "a b", [same, replace(same, entry_id=2, score=0.8)], {}, NOWHERE)
     assert [c.entry_id for c in found] == [1, 2]

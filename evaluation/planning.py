@@ -20,6 +20,7 @@ from evaluation.evidence import (
 from service.sampling import SamplingPlan
 
 EXPLORE_SHARE = 0.2  # of the label budget; the rest certifies
+EVEN_SHARE = 0.5  # of what explores: spread evenly, so that no bin is believed on old labels alone
 FLOOR_MULTIPLE = 1.5  # of the target: what an earlier estimate may be at the certify floor
 FLOOR_STEPS_LOOSER = 2
 LABELS_FOR_FLOOR = 20  # fewer above a threshold do not move the floor
@@ -82,8 +83,11 @@ def next_plan(
     traffic_ratio : > 0
         Expected lookups of the next window over those of the last.
     explore_share : in [0, 1]
-        Of the budget; equal expected labels for each score bin that has traffic and for the guarded
-        ones. What a bin cannot use (its rate would exceed 1) is not moved elsewhere.
+        Of the budget. Half of it gives equal expected labels to each score bin that has traffic, the
+        other half goes where one more label tells most (`uncertainty`). The guarded ones get an even
+        part. What a bin cannot use (its rate would exceed 1) is not moved elsewhere. All of it is
+        fixed before the window, so that every lookup has a known probability and weighted
+        estimates stay unbiased.
     thresholds : grid for the floor; `default_grid` when not given
 
     Returns
@@ -98,14 +102,15 @@ def next_plan(
     counts = traffic_ratio * _bin_counts(logged_score, edges)
     guarded = traffic_ratio * float((guarded_score >= edges[0]).sum())
     shares = int((counts > 0.0).sum()) + int(guarded > 0.0)
-    per_bin = explore_share * label_budget / max(shares, 1)
+    even = explore_share * label_budget / max(shares, 1)
+    wanted = _by_uncertainty(even, counts, uncertainty(earlier, edges))
     above_floor = traffic_ratio * float((logged_score >= floor).sum())
     return SamplingPlan(
         certify_rate=_rate((1.0 - explore_share) * label_budget, above_floor),
         certify_floor=floor,
         bin_edges=edges,
-        explore_rates=tuple(_rate(per_bin, float(c)) for c in counts),
-        guarded_rate=_rate(per_bin, guarded),
+        explore_rates=tuple(_rate(float(n), float(c)) for n, c in zip(wanted, counts, strict=True)),
+        guarded_rate=_rate(even, guarded),
     )
 
 
@@ -139,6 +144,33 @@ def choose_certify_floor(
         if hajek_rate(bad[above], weight[above]) <= FLOOR_MULTIPLE * target_level:
             return float(grid[max(i - FLOOR_STEPS_LOOSER, 0)])
     return float(grid[0])
+
+
+def uncertainty(earlier: Labels, edges: Sequence[float]) -> FloatArray:
+    """Return the standard deviation of one more label, per score bin: float64, in (0, 0.5].
+
+    ``sqrt(p (1 - p))`` of the weighted share of bad ones (unsure included) among earlier labels,
+    pulled to one half as by one label more; 0.5 where there was none. Rates in proportion to it and
+    to traffic make the weighted estimate over all bins vary least (Neyman, 1934).
+    """
+    position = np.searchsorted(np.asarray(edges), earlier.score, side="right")
+    weight = 1.0 / earlier.inclusion_probability
+    size = len(edges) + 1
+    labels = np.bincount(position, minlength=size)[1:]
+    total = np.bincount(position, weights=weight, minlength=size)[1:]
+    bad = np.bincount(position, weights=weight * earlier.counts_as_bad, minlength=size)[1:]
+    share = np.divide(bad, total, out=np.full(total.shape, 0.5), where=total > 0.0)
+    share = (labels * share + 0.5) / (labels + 1.0)
+    return np.asarray(np.sqrt(share * (1.0 - share)), dtype=np.float64)
+
+
+def _by_uncertainty(even: float, counts: FloatArray, deviation: FloatArray) -> FloatArray:
+    """Labels wanted of each bin; together as many as with ``even`` ones in each that has traffic."""
+    has_traffic = counts > 0.0
+    value = counts * deviation
+    part = value / max(float(value.sum()), 1e-12)
+    moved = (1.0 - EVEN_SHARE) * even * float(has_traffic.sum()) * part
+    return np.asarray(has_traffic * EVEN_SHARE * even + moved, dtype=np.float64)
 
 
 def expected_labels(

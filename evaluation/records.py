@@ -47,6 +47,7 @@ _CUTS = (
     "rules",
     "inert_fields",
     "quarantine",
+    "promote",
 )
 """Settings whose change makes other traffic."""
 

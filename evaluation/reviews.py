@@ -25,6 +25,7 @@ from service import feedback, ids
 from service.errors import Conflict, InvalidRequest, NotFound, SurehitError
 from service.policy import Policy
 from service.sampling import draw
+from service.storage import aliases
 from service.storage import lines as line_rows
 from service.storage.database import Transaction
 
@@ -267,13 +268,14 @@ def _settle(
     if was_final == is_final:
         return Labelled(found.state, item.score, already=False)
     if item.kind == "sampled":
-        _carry_out(tx, tenant, item, was_final, is_final, new, block_id, desk.clock_ms())
+        _carry_out(tx, tenant, policy, item, was_final, is_final, new, block_id, desk.clock_ms())
     return Labelled(found.state, item.score, already=False, changed=item)
 
 
 def _carry_out(
     tx: Transaction,
     tenant: str,
+    policy: Policy | None,
     item: Item,
     before: str | None,
     after: str | None,
@@ -281,6 +283,8 @@ def _carry_out(
     block_id: int,
     now: int,
 ) -> None:
+    if before == "reusable":
+        aliases.remove(tx, tenant, item_id=item.id)
     if before == "not_reusable" and rows.unblock(tx, tenant, item):
         line_rows.bump(tx, tenant, line=item.line)
     if after == "not_reusable" and item.context_hash is not None:
@@ -298,6 +302,34 @@ def _carry_out(
         feedback.block(tx, tenant, pair, block_id=block_id, source="review", by=by, now=now)
     if after == "reusable" and item.entry_id is not None:
         rows.end_quarantine(tx, tenant, item)
+        _promote(tx, tenant, policy, item, item.entry_id, by=new.reviewer if new else "", now=now)
+
+
+def _promote(
+    tx: Transaction,
+    tenant: str,
+    policy: Policy | None,
+    item: Item,
+    entry_id: int,
+    *,
+    by: str,
+    now: int,
+) -> None:
+    if policy is None or not policy.config.promote:
+        return
+    # a hit needs no alias, and what a guard refused is refused again
+    if item.was_served or item.guard is not None or item.exact_key is None:
+        return
+    aliases.add(
+        tx,
+        tenant,
+        item_id=item.id,
+        exact_key=item.exact_key,
+        entry_id=entry_id,
+        response_hash=item.response_hash,
+        by=by,
+        now=now,
+    )
 
 
 def _open(tx: Transaction, tenant: str, item_id: int) -> tuple[Item, list[Given]]:

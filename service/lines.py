@@ -92,6 +92,8 @@ class LineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Don't store answers to personal and acting requests in the common scope, where the next asker may be another."""
     quarantine: bool = False
     """Serve a new entry by meaning only after it was reviewed as reusable."""
+    promote: bool = False
+    """Serve a reviewed near miss to the very same request again, though its score is under the threshold."""
     stale_while_revalidate_s: Annotated[float, Meta(ge=0.0, le=2_592_000.0)] = 0.0
     stale_if_error_s: Annotated[float, Meta(ge=0.0, le=2_592_000.0)] = 0.0
     upstream: Annotated[str, Meta(min_length=1, max_length=128)] | None = None

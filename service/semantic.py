@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from service.key import CanonicalRequest
 from service.policy import BlockedPair, Policy
 from service.score import COSINE
 from service.scoring import MOST_SCORED, rescore
-from service.storage import entries
+from service.storage import aliases, entries
 
 _FIRST = 2
 """Candidates over the threshold whose rows are read at first: nearly always one of them is served."""
@@ -40,6 +41,8 @@ class Found:
     hit: entries.LiveEntry | None = None
     neighbors: tuple[tuple[int, float], ...] = ()
     cosines: tuple[tuple[int, float], ...] = ()
+    near_miss: entries.LiveEntry | None = None
+    """The row, just read, of the best candidate where it is under the threshold."""
     was_asked: bool = False
     """True when candidates were looked for: such lookups are what hit rates are counted over."""
 
@@ -104,7 +107,44 @@ async def _search(
     found.vector = await embedding
     judge = await _judge(policy, ask, canonical, found.vector, pool, budget_s)
     await _choose(cache, caller, policy, partition, found, query, judge, ask, now)
+    if policy.config.promote and policy.config.mode == "serve" and found.near_miss is not None:
+        await _serve_promoted(cache, caller, policy, ask, canonical, found, judge)
     return found
+
+
+async def _serve_promoted(
+    cache: Cache,
+    caller: Caller,
+    policy: Policy,
+    ask: Ask,
+    canonical: CanonicalRequest,
+    found: Found,
+    judge: Judge,
+) -> None:
+    """Serve a near miss that was reviewed as reusable for this very request. Guards and blocks come first, as ever.
+
+    Only where the reviewed entry is the best candidate: the log then says of this lookup what any threshold would do.
+    """
+    row, nearest = found.near_miss, found.choice.nearest
+    if row is None or nearest is None:
+        return
+    exact_key = key.exact_key(
+        tenant=caller.tenant,
+        scope=ask.scope,
+        line=ask.line,
+        policy_version=policy.config.policy_version,
+        body=canonical.body,
+    )
+    if await aliases.leads_to(
+        cache.db,
+        caller.tenant,
+        exact_key=exact_key,
+        entry_id=row.id,
+        response_hash=row.response_hash,
+    ):
+        again = decide(canonical.query or "", [nearest], threshold=-math.inf, judge=judge)
+        if again.candidate is not None:
+            found.hit, found.choice = row, again
 
 
 async def _choose(
@@ -175,6 +215,8 @@ async def _choose(
             found.hit = live[choice.candidate.entry_id]
         else:
             choice = Choice(None, MissReason.SHADOW, choice.score, nearest=choice.candidate)
+    elif choice.reason is MissReason.BELOW_THRESHOLD and choice.nearest is not None:
+        found.near_miss = live.get(choice.nearest.entry_id)
     found.choice = choice
 
 

@@ -230,6 +230,19 @@ class Block(Base):
     __table_args__ = (Index(None, "tenant_id", "line", "scope", "context_hash"),)
 
 
+class Alias(Base):
+    """A request that scored under the threshold and for which a reviewer found an entry's answer reusable."""
+
+    __tablename__ = "aliases"
+    item_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tenant_id: Mapped[str] = mapped_column(String(64))
+    exact_key: Mapped[bytes] = mapped_column(index=True)  # tenant, scope, line, policy version, body
+    entry_id: Mapped[int] = mapped_column(ForeignKey("entries.id", ondelete="CASCADE"), index=True)
+    response_hash: Mapped[bytes]  # of the answer that was reviewed
+    created_ms: Mapped[int]
+    by: Mapped[str]
+
+
 class Lookup(Base):
     """One lookup that reached the semantic tier: what was found, what was decided, and under which rule."""
 

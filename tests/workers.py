@@ -31,7 +31,14 @@ Limits = Mapping[int, tuple[int, int]]
 """(soft, hard) by resource, as `resource.setrlimit` takes them."""
 
 _forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(["tests.knobs"])
+_forks.set_forkserver_preload(
+    [
+        "tests.knobs",
+        # what a worker only imports while it starts
+        *("sqlite3", "uvloop", "httpcore2", "truststore", "uvicorn.lifespan.on"),
+        *("uvicorn.loops.auto", "uvicorn.protocols.websockets.auto"),
+    ]
+)
 
 
 class Worker:

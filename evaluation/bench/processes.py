@@ -103,7 +103,8 @@ def process(
         try:
             while not _answers(port, probe):
                 if child.poll() is not None or time.perf_counter() - began > within_s:
-                    raise RuntimeError(f"{' '.join(command)} did not start")
+                    said = "" if log is None else f": {log.read_text(errors='replace')[-2000:]}"
+                    raise RuntimeError(f"{' '.join(command)} did not start{said}")
                 time.sleep(0.02)
             yield Running(port, child.pid, time.perf_counter() - began)
         finally:

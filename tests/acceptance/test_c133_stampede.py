@@ -1,4 +1,7 @@
-"""C-133: fifty identical requests at once are one call, whatever happens to the one that began it."""
+"""C-133: fifty identical requests at once are one call, whatever happens to the one that began it.
+
+They go to two workers in turns; one worker alone: `tests/service/proxy/test_single_flight.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,15 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.service.proxy.rig import Rig, chat, rigged
+from tests.service.proxy.rig import chat
 from tests.service.proxy.test_single_flight import together, until_called
+from tests.two_workers import PairRig, two_rigged
 
 
 @pytest.fixture
-def slow(sqlite_url: str, tmp_path: Path) -> Iterator[Rig]:
+def slow(database_url: str, tmp_path: Path) -> Iterator[PairRig]:
     """An upstream that takes 2 s."""
-    with rigged(sqlite_url, tmp_path, fake={"latency_s": 2.0}) as rig:
+    with two_rigged(database_url, tmp_path, fake={"latency_s": 2.0}) as rig:
         yield rig
 
 
@@ -28,13 +32,13 @@ def good(replies: list[httpx2.Response]) -> bool:
     )
 
 
-def test_c133_fifty_at_once_are_one_call(slow: Rig) -> None:
+def test_c133_fifty_at_once_are_one_call(slow: PairRig) -> None:
     """Fifty good answers."""
     assert good(asyncio.run(together(slow, [chat("P")] * 50)))
     assert slow.call_count == 1
 
 
-def test_c133_first_caller_leaves(slow: Rig) -> None:
+def test_c133_first_caller_leaves(slow: PairRig) -> None:
     """The other 49 are answered, by at most two calls."""
 
     async def scene() -> list[httpx2.Response]:
@@ -52,7 +56,7 @@ def test_c133_first_caller_leaves(slow: Rig) -> None:
 
 
 @pytest.mark.parametrize("fault", [{"status": 500}, {"cut_after": 0}])
-def test_c133_call_fails_once(slow: Rig, fault: dict[str, Any]) -> None:
+def test_c133_call_fails_once(slow: PairRig, fault: dict[str, Any]) -> None:
     """No follower hangs: each gets the error or an answer, and nothing of the failure is stored."""
     slow.fault(**fault)
     body = chat("P", stream="cut_after" in fault)
@@ -64,13 +68,14 @@ def test_c133_call_fails_once(slow: Rig, fault: dict[str, Any]) -> None:
     replies = asyncio.run(scene())
     assert len(replies) == 50
     assert {r.status_code for r in replies} <= {200, 500, 502}
-    assert slow.count_entries() == 0
+    # followers of the other worker may have tried again; what they got is stored, and nothing of the failure
+    assert slow.count_entries() <= (200 in {r.status_code for r in replies})
     assert good(asyncio.run(together(slow, [chat("P")])))
 
 
-def test_c133_tenants_are_never_merged(slow: Rig) -> None:
+def test_c133_tenants_are_never_merged(slow: PairRig) -> None:
     """Fifty tenants, fifty calls."""
-    keys = [slow.key(f"tenant-{n}") for n in range(50)]
+    keys = slow.new_keys(*(f"tenant-{n}" for n in range(50)))
 
     async def scene() -> list[Any]:
         return await asyncio.gather(

@@ -13,6 +13,7 @@ from index.testing import RiggedEmbedder
 from index.types import Vectors
 from service.cache import Cache
 from tests.service.proxy.rig import Rig, cache_status, rigged
+from tests.two_workers import two_rigged, until
 
 ASKED = "How do I enable audit logging for a workspace?"
 REWORDED = "How can I switch on audit logging for a workspace?"
@@ -111,3 +112,39 @@ def test_c135_model_cannot_be_loaded(sqlite_url: str, tmp_path: Path) -> None:
         assert rig.chat(REWORDED).status_code == 200
         assert rig.call_count == 2
         assert semantic(rig) == "degraded"
+
+
+@pytest.mark.slow
+def test_c135_models_of_two_workers_fall_ill_and_recover(database_url: str, tmp_path: Path) -> None:
+    """(a) to (d) for the model of two workers, one trouble after the other, the first at their start."""
+    budget = {"SUREHIT_EMBED_BUDGET_MS": "300"}
+    knobs = {"service.embedders.RETRY_S": 1.0, "service.maintenance.PASS_S": 0.3}
+    with two_rigged(database_url, tmp_path, knobs=knobs, model="absent", **budget) as rig:
+        rig.line()
+        for trouble, of in (("absent", "billing"), ("stuck", "parking"), ("broken", "catering")):
+            asked, later = f"How do I enable {of}?", f"Where do I find the plan for {of}?"
+            if trouble != "absent":
+                assert rig.chat(asked).status_code == 200
+                until(lambda a=asked: _details(rig, a + "?"), {"semantic"})
+            rig.pair.model.write_text(trouble)
+            assert rig.chat(asked).status_code == 200
+            assert _details(rig, asked) == {"exact"}
+            for n in range(2):  # once to each worker
+                began = time.monotonic()
+                ill = rig.chat(f"{later} Number {n}, please.")
+                assert time.monotonic() - began < BUDGET_S
+                assert ill.status_code == 200
+                assert cache_status(ill)["detail"] == "degraded"
+            until(lambda: {semantic(rig) for _ in range(2)}, {"degraded"})
+            rig.pair.model.write_text("hash")
+            until(lambda a=asked: _details(rig, a + "??"), {"semantic"})
+            # what was stored meanwhile is found by meaning, too
+            until(lambda a=later: _details(rig, f"{a} Number 0, please?"), {"semantic"})
+            until(lambda: {semantic(rig) for _ in range(2)}, {"ready"})
+
+
+def _details(rig: Rig, text: str) -> set[str]:
+    """How each of two workers comes by an answer; nothing is stored."""
+    replies = [rig.chat(text, headers={"cache-control": "no-store"}) for _ in range(2)]
+    assert {reply.status_code for reply in replies} == {200}
+    return {cache_status(reply).get("detail", "") for reply in replies}

@@ -11,7 +11,7 @@ export OPENBLAS_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test test-fast test-slow check format bench clean
+.PHONY: help setup setup-dev run test test-fast test-slow fuzz check format bench clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -55,6 +55,9 @@ test-fast: setup-dev ## Tests without simulations and many-process tests
 
 test-slow: setup-dev ## Only those
 	$(BIN)/pytest -q -m slow
+
+fuzz: setup-dev ## Property tests with examples that nobody has tried yet
+	$(BIN)/pytest -q -n $(JOBS) -m hypothesis --hypothesis-profile=explore
 
 bench: setup-dev ## Measure on this machine; writes docs/bench/*.json and the tables of docs/figures.md
 	$(BIN)/surehit bench all

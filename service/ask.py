@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from service.cache_control import is_wanted
 from service.outcome import Tier
@@ -12,8 +13,7 @@ from service.outcome import Tier
 BOTH: tuple[Tier, ...] = ("exact", "semantic")
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True):
     """A lookup as the caller put it."""
 
     line: str

@@ -16,6 +16,9 @@ from service.storage.database import Database
 KEY_PREFIX = "sh_"
 DEFAULT_TENANT = "default"
 
+_LOCAL = Caller(DEFAULT_TENANT, "local", "admin")
+"""Everybody, as long as no key was made."""
+
 _RECHECK_S = 1.0
 """How long a service without keys may take to notice that the first one was made."""
 
@@ -41,6 +44,23 @@ class Keys:
         self._any = True
         self._looked_at = float("-inf")
 
+    def remembered(self, authorization: str | None) -> Caller | None:
+        """The caller of a header that was good before; whoever asks must read whether its key still is.
+
+        None for one that must be read first.
+
+        Raises TooManyRequests.
+        """
+        if authorization is None:
+            is_open = not self._any and time.monotonic() - self._looked_at <= _RECHECK_S
+            return _LOCAL if is_open else None
+        if authorization[:7] != "Bearer ":
+            return None
+        known = self._known.get(hash_key(authorization[7:]))
+        if known is not None:
+            self._rate.check(known.key_id)
+        return known
+
     async def caller(self, authorization: str | None, *, verify: bool = True) -> Caller:
         """Who sent this header.
 
@@ -50,7 +70,7 @@ class Keys:
         if authorization is None:
             if await self._keys_exist():
                 raise Unauthorized
-            return Caller(DEFAULT_TENANT, "local", "admin")
+            return _LOCAL
         scheme, _, text = authorization.partition(" ")
         if scheme.lower() != "bearer" or not text.strip():
             raise Unauthorized("Authorization: must be `Bearer <key>`")
@@ -64,7 +84,7 @@ class Keys:
             self._known.pop(key_hash, None)
             if not await self._keys_exist():
                 # no key is configured: whatever an SDK insists on sending means nothing to us
-                return Caller(DEFAULT_TENANT, "local", "admin")
+                return _LOCAL
             raise Unauthorized("this API key is not known or was revoked")
         caller = Caller(row[1], row[0], cast(Role, row[2]), key_hash, row[3])
         self._rate.check(caller.key_id)

@@ -23,6 +23,7 @@ from service.errors import Unavailable
 from service.guards import GUARD_VERSION
 from service.guards import judge as guard_judge
 from service.ids import IdSource, encode
+from service.outcome import OutcomeKey
 from service.policy import Policy
 from service.score.scorer import suffix
 from service.storage import entries, lookups
@@ -70,7 +71,7 @@ class Journal:
         new_id: IdSource,
         clock_ms: Callable[[], int],
         sampling_key: bytes,
-        on_count: Callable[[str, str, str, str, str], None] | None = None,
+        on_count: Callable[[OutcomeKey, int], None] | None = None,
     ) -> None:
         self._db = db
         self._new_id = new_id
@@ -78,7 +79,8 @@ class Journal:
         self._sampling_key = sampling_key
         self._on_count = on_count
         self._observed: list[Observed] = []
-        self._counts: Counter[tuple[str, str, str, str, str]] = Counter()
+        self._counts: Counter[OutcomeKey] = Counter()
+        self._unwritten: Counter[OutcomeKey] = Counter()  # told to the metrics already
         self._touched: Counter[tuple[str, int]] = Counter()
         self._touched_ms = 0
         self._writing = asyncio.Lock()
@@ -101,8 +103,6 @@ class Journal:
     def count(self, tenant: str, line: str, tier: str, outcome: str, reason: str) -> None:
         """Count one outcome; `tier` is exact, semantic or none."""
         self._counts[tenant, line, tier, outcome, reason] += 1
-        if self._on_count is not None:
-            self._on_count(tenant, line, tier, outcome, reason)
 
     def exact_hit(self, tenant: str, line: str, entry_id: int) -> None:
         """Count a hit of the exact tier."""
@@ -123,6 +123,14 @@ class Journal:
             return
         self._observed.append(record)
 
+    def tell(self) -> None:
+        """Hand the counts of the last moments to the metrics."""
+        counts, self._counts = self._counts, Counter()
+        self._unwritten.update(counts)
+        if self._on_count is not None:
+            for outcome, n in counts.items():
+                self._on_count(outcome, n)
+
     async def flush(self, *, closing: bool = False) -> None:
         """Write what has been buffered, hits per entry only now and then.
 
@@ -130,7 +138,8 @@ class Journal:
         """
         async with self._writing:
             observed, self._observed = self._observed, []
-            counts, self._counts = self._counts, Counter()
+            self.tell()
+            counts, self._unwritten = self._unwritten, Counter()
             touched: Counter[tuple[str, int]] = Counter()
             since_ms = self._clock_ms() - self._touched_ms
             if closing or not 0 <= since_ms < TOUCH_S * 1000:  # below 0: the clock was set back
@@ -142,13 +151,13 @@ class Journal:
                 await self._write(observed, counts, touched)
             except Unavailable as error:
                 self.dropped += len(observed)
-                self._counts.update(counts)  # counters are small: keep them for the next try
+                self._unwritten.update(counts)  # counters are small: keep them for the next try
                 log.warning("journal_dropped", records=len(observed), error=error.detail)
 
     async def _write(
         self,
         observed: list[Observed],
-        counts: Counter[tuple[str, str, str, str, str]],
+        counts: Counter[OutcomeKey],
         touched: Counter[tuple[str, int]],
     ) -> None:
         rows: list[dict[str, Any]] = []

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -67,7 +68,8 @@ class CanonicalRequest:
     __slots__ = (
         "_context",
         "_context_hash",
-        "_without_query",
+        "_kept",
+        "_turns",
         "body",
         "model",
         "no_query",
@@ -80,13 +82,15 @@ class CanonicalRequest:
         query: str | None,
         no_query: str | None,
         model: str,
-        without_query: Any = None,
+        kept: dict[str, Any] | None = None,
+        turns: str = "",
     ) -> None:
         self.body = body
         self.query = query
         self.no_query = no_query
         self.model = model
-        self._without_query = without_query
+        self._kept = kept
+        self._turns = turns  # the field of `kept` that holds the conversation
         self._context: bytes | None = None
         self._context_hash: bytes | None = None
 
@@ -94,7 +98,9 @@ class CanonicalRequest:
     def context(self) -> bytes:
         """Canonical JSON of all but the query; the body where there is no query. Written when first asked for."""
         if self._context is None:  # an exact hit never asks
-            self._context = self.body if self.query is None else _dump(self._without_query)
+            self._context = (
+                self.body if self.query is None else _dump(_without_query(self._kept, self._turns))
+            )
         return self._context
 
     @property
@@ -135,31 +141,34 @@ def canonicalize(request: Any, *, inert: frozenset[str] = frozenset()) -> Canoni
         raise InvalidRequest.field("request", "must be a JSON value that is not null")
     if not isinstance(request, dict):
         return _plain(request)
+    dropped = _inert_fields(inert)
     kept = {
-        name: _number(value)
+        name: value if value.__class__ is not float else _number(value)
         for name, value in request.items()
-        if name not in INERT_FIELDS and name not in inert
+        if name not in dropped
     }
     field, reason = _turns_field(kept)
     query: str | None = None
-    without_query = None
-    if field is not None:
+    if field:
         turns = kept[field]
         if isinstance(turns, str):
             text = kept[field] = canonical_text(turns)
             query, reason = (text, None) if not is_blank(text) else (None, "blank")
-            without_query = {**kept, field: None}
         else:
             if not turns:
                 raise InvalidRequest.field(f"request.{field}", "must hold at least one message")
             messages = kept[field] = [_message(m) for m in turns]
-            query, last, reason = _cut_query(messages[-1])
-            without_query = {**kept, field: [*messages[:-1], last]}
+            query, reason = _query_of(messages[-1])
     body = _dump(kept)
     model = kept.get("model")
     # a label for invalidation and lists; PostgreSQL has no NUL in text
     label = model.replace("\x00", "\u2400") if isinstance(model, str) else ""
-    return CanonicalRequest(body, query, reason, label, without_query)
+    return CanonicalRequest(body, query, reason, label, kept, field)
+
+
+@lru_cache(maxsize=1024)
+def _inert_fields(of_line: frozenset[str]) -> frozenset[str]:
+    return INERT_FIELDS | of_line
 
 
 def _plain(request: Any) -> CanonicalRequest:
@@ -171,13 +180,19 @@ def _plain(request: Any) -> CanonicalRequest:
     body = _dump(text)
     if is_blank(text):
         return CanonicalRequest(body, None, "blank", "")
-    return CanonicalRequest(body, text, None, "")
+    return CanonicalRequest(body, text, None, "")  # nothing of it lies outside of the query
 
 
 def exact_key(*, tenant: str, scope: str, line: str, policy_version: str, body: bytes) -> bytes:
     """SHA-256 (32 bytes) over the length-prefixed parts, so that no two different requests can share a key."""
-    return _digest(
-        KEY_VERSION, tenant.encode(), scope.encode(), line.encode(), policy_version.encode(), body
+    head = _key_head(tenant, scope, line, policy_version)
+    return hashlib.sha256(b"%b%b%b" % (head, len(body).to_bytes(8, "big"), body)).digest()
+
+
+@lru_cache(maxsize=4096)
+def _key_head(tenant: str, scope: str, line: str, policy_version: str) -> bytes:
+    return _framed(
+        KEY_VERSION, tenant.encode(), scope.encode(), line.encode(), policy_version.encode()
     )
 
 
@@ -218,8 +233,8 @@ def is_blank(text: str) -> bool:
     return not text.translate(_BLANK).strip().strip("\x00")
 
 
-def _turns_field(request: dict[str, Any]) -> tuple[str | None, str | None]:
-    """The field that holds the conversation: OpenAI chat and Anthropic, OpenAI responses, plain prompt."""
+def _turns_field(request: dict[str, Any]) -> tuple[str, str | None]:
+    """The field that holds the conversation: OpenAI chat and Anthropic, OpenAI responses, plain prompt; or ""."""
     if isinstance(request.get("messages"), list):
         return "messages", None
     for name in ("input", "prompt"):
@@ -227,7 +242,7 @@ def _turns_field(request: dict[str, Any]) -> tuple[str | None, str | None]:
             name == "input" and isinstance(request.get(name), list)
         ):
             return name, None
-    return None, "shape"
+    return "", "shape"
 
 
 def _message(message: Any) -> Any:
@@ -257,27 +272,47 @@ def _part(part: Any) -> Any:
     return kept
 
 
-def _cut_query(message: Any) -> tuple[str | None, Any, str | None]:
-    """(query, the message without it, why there is none). Of several text parts the last is the query."""
+def _query_of(message: Any) -> tuple[str | None, str | None]:
+    """(query, why there is none). Of several text parts the last that can be seen is the query."""
     if not isinstance(message, dict):
-        return None, message, "shape"
+        return None, "shape"
     if message.get("role") != "user":
-        return None, message, "turn"
+        return None, "turn"
     content = message.get("content")
     if isinstance(content, str):
-        if is_blank(content):
-            return None, message, "blank"
-        return content, {**message, "content": None}, None
+        return (None, "blank") if is_blank(content) else (content, None)
     if isinstance(content, list):
-        for at in range(len(content) - 1, -1, -1):
-            part = content[at]
-            if isinstance(part, dict) and part.get("type") in _TEXT_PARTS:
-                text = part.get("text")
-                if isinstance(text, str) and not is_blank(text):
-                    cut = [*content[:at], {**part, "text": None}, *content[at + 1 :]]
-                    return text, {**message, "content": cut}, None
-        return None, message, "blank" if not any(map(_is_visible, content)) else "shape"
-    return None, message, "blank" if content is None else "shape"
+        at = _query_part(content)
+        if at is not None:
+            return content[at]["text"], None
+        return None, "blank" if not any(map(_is_visible, content)) else "shape"
+    return None, "blank" if content is None else "shape"
+
+
+def _query_part(content: list[Any]) -> int | None:
+    """Where the query is among the parts of a message."""
+    for at in range(len(content) - 1, -1, -1):
+        part = content[at]
+        if isinstance(part, dict) and part.get("type") in _TEXT_PARTS:
+            text = part.get("text")
+            if isinstance(text, str) and not is_blank(text):
+                return at
+    return None
+
+
+def _without_query(kept: dict[str, Any] | None, turns: str) -> Any:
+    """A request that has a query, with nothing in its place."""
+    if kept is None:  # a bare text
+        return None
+    messages = kept[turns]
+    if isinstance(messages, str):
+        return {**kept, turns: None}
+    last = messages[-1]
+    content = last["content"]
+    cut: Any = None
+    if isinstance(content, list) and (at := _query_part(content)) is not None:
+        cut = [*content[:at], {**content[at], "text": None}, *content[at + 1 :]]
+    return {**kept, turns: [*messages[:-1], {**last, "content": cut}]}
 
 
 def _is_visible(part: Any) -> bool:
@@ -310,6 +345,9 @@ def _dump_large(value: Any, error: Exception) -> bytes:
 
 
 def _digest(*parts: bytes) -> bytes:
+    return hashlib.sha256(_framed(*parts)).digest()
+
+
+def _framed(*parts: bytes) -> bytes:
     """Each part behind its length: no two lists of parts give the same bytes."""
-    framed = [piece for part in parts for piece in (len(part).to_bytes(8, "big"), part)]
-    return hashlib.sha256(b"".join(framed)).digest()
+    return b"".join([piece for part in parts for piece in (len(part).to_bytes(8, "big"), part)])

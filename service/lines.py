@@ -6,6 +6,7 @@ One struct serves HTTP, command line and database, so that a field can't mean tw
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -199,7 +200,8 @@ def check_name(field: str, value: Any) -> str:
     return value
 
 
-def check_line(value: Any) -> str:
+@lru_cache(maxsize=4096)  # every lookup names its line, and there are few
+def check_line(value: str) -> str:
     """A usable name of a line, or InvalidRequest. It is one segment of an address: `/v1/lines/{line}`."""
     name = check_name("line", value)
     if "/" in name or name in (".", ".."):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
+from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from service import ids, key, semantic, waiting
 from service.ask import Ask
@@ -39,31 +40,71 @@ class FillPayload(msgspec.Struct, array_like=True, frozen=True):
     vector: bytes | None = None
 
 
-async def lookup(cache: Cache, caller: Caller, ask: Ask) -> Hit | Miss:
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A lookup whose exact tier has been read: the line as it is in force, the request's key under it, the row.
+
+    All of one moment, at which the API key was good as well.
+    """
+
+    policy: Policy
+    canonical: CanonicalRequest
+    exact_key: bytes
+    row: Row
+    """See `storage.entries.exact`."""
+    now: int
+
+
+def begin(cache: Cache, caller: Caller, ask: Ask) -> Hit | Begun | None:
+    """As much of a lookup as needs no waiting: its exact hit, or what `lookup` goes on from.
+
+    None where the database lies behind a network or does not answer, or the line is not held as it is in force.
+    Raises InvalidRequest.
+    """
+    policy = cache.policies.held(caller.tenant, ask.line)
+    near = cache.db.at_once
+    if policy is None or near is None:
+        return None
+    now = cache.clock_ms()
+    canonical, exact_key = _keyed(policy, ask)
+    try:
+        row = entries.exact_now(
+            near, caller.tenant, line=ask.line, key=exact_key, now=now, api_key=caller.key_hash
+        )
+    except Unavailable:
+        return None
+    if row is None or row[0] != policy.revision:
+        return None
+    begun = Begun(policy, canonical, exact_key, row, now)
+    return _exact_hit(cache, ask, begun, cache.new_id()) or begun
+
+
+async def lookup(cache: Cache, caller: Caller, ask: Ask, begun: Begun | None = None) -> Hit | Miss:
     """Answer from the cache, or say why not. Trouble of the cache's own is a miss (`degraded`), never an error."""
     lookup_id = cache.new_id()
     try:
+        if begun is None:
+            begun = await read_exact(cache, caller, ask)
+            hit = _exact_hit(cache, ask, begun, lookup_id)
+            if hit is not None:
+                return hit
         try:
-            return await _lookup(cache, caller, ask, lookup_id)
+            return await _beyond_exact(cache, caller, ask, begun, lookup_id)
         except DuplicateKey:  # another process made the same id in the same millisecond
             lookup_id = cache.new_id()
-            return await _lookup(cache, caller, ask, lookup_id)
+            return await _beyond_exact(cache, caller, ask, begun, lookup_id)
     except Unavailable as error:
         cache.journal.count(caller.tenant, ask.line, "none", "miss", MissReason.DEGRADED)
         return Miss(ids.encode("lkp", lookup_id), MissReason.DEGRADED, detail=error.detail)
 
 
-async def _lookup(cache: Cache, caller: Caller, ask: Ask, lookup_id: int) -> Hit | Miss:
-    now = cache.clock_ms()
-    policy, canonical, exact_key, row = await read_exact(cache, caller, ask, now=now)
+async def _beyond_exact(
+    cache: Cache, caller: Caller, ask: Ask, begun: Begun, lookup_id: int
+) -> Hit | Miss:
+    policy, canonical, exact_key, now = begun.policy, begun.canonical, begun.exact_key, begun.now
     if policy.config.mode == "off":
         cache.journal.count(caller.tenant, ask.line, "none", "miss", MissReason.MODE)
         return Miss(ids.encode("lkp", lookup_id), MissReason.MODE, is_off=True)
-    if ask.may_serve and "exact" in ask.tiers:
-        hit = _exact_hit(cache, ask, row, lookup_id, now)
-        if hit is not None:
-            cache.journal.exact_hit(caller.tenant, ask.line, hit.entry_id)
-            return hit
     found = await semantic.search(cache, caller, policy, ask, canonical, now)
     chosen = found.choice.candidate
     if found.hit is not None and chosen is not None:
@@ -105,13 +146,12 @@ async def _lookup(cache: Cache, caller: Caller, ask: Ask, lookup_id: int) -> Hit
     return miss
 
 
-async def read_exact(
-    cache: Cache, caller: Caller, ask: Ask, *, now: int
-) -> tuple[Policy, CanonicalRequest, bytes, Row]:
-    """The line as it is in force, the request's key under it, and the exact tier's row, all of one moment.
+async def read_exact(cache: Cache, caller: Caller, ask: Ask) -> Begun:
+    """Read the exact tier, the line first where it is not held as it is in force.
 
-    The read also proves that the API key was not revoked. Raises Unauthorized, InvalidRequest, Unavailable.
+    Raises Unauthorized, InvalidRequest, Unavailable.
     """
+    now = cache.clock_ms()
     policy = cache.policies.held(caller.tenant, ask.line)
     for _ in range(4):
         if policy is None:
@@ -119,14 +159,7 @@ async def read_exact(
             policy = await cache.policies.get_or_create(
                 caller.tenant, ask.line, change_id=cache.new_id(), now=now
             )
-        canonical = key.canonicalize(ask.request, inert=policy.inert)
-        exact_key = key.exact_key(
-            tenant=caller.tenant,
-            scope=ask.scope,
-            line=ask.line,
-            policy_version=policy.config.policy_version,
-            body=canonical.body,
-        )
+        canonical, exact_key = _keyed(policy, ask)
         row = await entries.exact(
             cache.db, caller.tenant, line=ask.line, key=exact_key, now=now, api_key=caller.key_hash
         )
@@ -137,8 +170,20 @@ async def read_exact(
         elif row[0] != policy.revision:
             policy = await cache.policies.load(caller.tenant, ask.line)
         else:
-            return policy, canonical, exact_key, row
+            return Begun(policy, canonical, exact_key, row, now)
     raise Unavailable("the line changes faster than it can be read")
+
+
+def _keyed(policy: Policy, ask: Ask) -> tuple[CanonicalRequest, bytes]:
+    canonical = key.canonicalize(ask.request, inert=policy.inert)
+    exact_key = key.exact_key(
+        tenant=policy.tenant,
+        scope=ask.scope,
+        line=policy.line,
+        policy_version=policy.config.policy_version,
+        body=canonical.body,
+    )
+    return canonical, exact_key
 
 
 async def _check_key(cache: Cache, caller: Caller) -> None:
@@ -148,12 +193,22 @@ async def _check_key(cache: Cache, caller: Caller) -> None:
         raise Unauthorized("this API key was revoked")
 
 
-def _exact_hit(cache: Cache, ask: Ask, row: Row, lookup_id: int, now: int) -> Hit | None:
+def _exact_hit(cache: Cache, ask: Ask, begun: Begun, lookup_id: int) -> Hit | None:
+    """The hit that a lookup may be answered with, counted; None where there is none."""
+    if begun.policy.config.mode == "off" or not ask.may_serve or "exact" not in ask.tiers:
+        return None
+    hit = _hit_of(ask, begun.row, lookup_id, begun.now)
+    if hit is not None:
+        cache.journal.exact_hit(begun.policy.tenant, ask.line, hit.entry_id)
+    return hit
+
+
+def _hit_of(ask: Ask, row: Row, lookup_id: int, now: int) -> Hit | None:
     _, entry_id, response, created_ms, expires_ms = row[:5]
     if entry_id is None or not ask.wants(created_ms, expires_ms, now):
         return None
     # the id names the entry: exact hits are not logged one by one, and feedback must find what was served
-    public = f"{ids.encode('lkp', lookup_id)}.{ids.encode('ent', entry_id)[4:]}"
+    public = f"lkp_{lookup_id:016x}.{entry_id:016x}"
     return Hit(public, "exact", entry_id, response, created_ms, expires_ms, now)
 
 
@@ -216,7 +271,7 @@ async def _wait(
         key=exact_key,
         lookup_id=lookup_id,
         lease_s=lease_s(cache, ask),
-        take=lambda row, now: _exact_hit(cache, ask, row, lookup_id, now),
+        take=lambda row, now: _hit_of(ask, row, lookup_id, now),
         is_over=lambda: time.monotonic() >= deadline,
     )
     return waited.answer or replace(miss, fill=waited.has_lease, collapsed=True)

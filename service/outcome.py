@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from service import ids
 from service.decision import MissReason
 
 Tier = Literal["exact", "semantic"]
+OutcomeKey = tuple[str, str, str, str, str]
+"""What lookups and stores are counted by: tenant, line, tier (or `none`), outcome (hit, miss, store), reason."""
 Forward = Literal[
     "bypass",  # the cache had no part in the request
     "miss",  # nothing that was stored answers it
@@ -17,8 +20,7 @@ Forward = Literal[
 """Why the model is to be asked (RFC 9211 §2.2)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(msgspec.Struct, frozen=True):
     """An answer from the cache. `response` is the stored JSON text, byte for byte."""
 
     lookup_id: str
@@ -71,8 +73,7 @@ class Hit:
         return served(self.ttl_s, self.tier)
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(msgspec.Struct, frozen=True):
     """The caller is to ask the model. `score` and `guard` belong to the nearest candidate, if one was looked at."""
 
     lookup_id: str
@@ -146,8 +147,7 @@ def _token(reason: str) -> str:
     return reason.replace("_", "-")
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """A store that was carried out; `entry_id` is None where the line does not store such an answer."""
 
     entry_id: int | None

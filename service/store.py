@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +28,7 @@ MAX_TTL_S = 315_360_000.0
 MAX_TAGS = 64
 MAX_SCOPE = 512
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _decode_payload = msgspec.msgpack.Decoder(FillPayload).decode
 
 
@@ -161,7 +163,8 @@ async def _fill(cache: Cache, caller: Caller, put: Put, now: int) -> tuple[_Fill
             raise NotFound(f"line {payload.line!r} does not exist")
         return _Fill(payload, bytes(row[0]), number, row[1], row[2]), policy
     ask = Ask(line=put.line, request=put.request, scope=put.scope)
-    policy, canonical, exact_key, _ = await read_exact(cache, caller, ask, now=now)
+    begun = await read_exact(cache, caller, ask)
+    policy, canonical = begun.policy, begun.canonical
     reason = canonical.no_query
     if reason is None and canonical.query is not None:
         refused = ineligible(policy, put.request, canonical.query)
@@ -176,7 +179,7 @@ async def _fill(cache: Cache, caller: Caller, put: Put, now: int) -> tuple[_Fill
         query=canonical.query,
         ineligible=reason,
     )
-    return _Fill(payload, exact_key, None, None, now), policy
+    return _Fill(payload, begun.exact_key, None, None, now), policy
 
 
 async def _semantic(
@@ -255,11 +258,7 @@ def check_tags(tags: tuple[Any, ...]) -> None:
 
 def check_scope(scope: Any) -> str:
     """Any text without control characters, at most MAX_SCOPE characters; empty is the tenant's common scope."""
-    if (
-        not isinstance(scope, str)
-        or len(scope) > MAX_SCOPE
-        or any(ord(c) < 32 or ord(c) == 127 for c in scope)
-    ):
+    if not isinstance(scope, str) or len(scope) > MAX_SCOPE or _CONTROL.search(scope):
         raise InvalidRequest.field(
             "scope", f"must be text of at most {MAX_SCOPE} characters, no control characters"
         )

@@ -20,9 +20,16 @@ for _name in [
 
 import psycopg
 import pytest
+from hypothesis import settings
 
 from service.storage import migrate
 from tests.harness import Clock, copy_database
+
+# `make test` draws the same examples each time, so that a change fails by what it changed; `make fuzz`
+# (the profile "explore") looks for new ones.
+settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("explore", max_examples=300, print_blob=True)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture

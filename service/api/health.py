@@ -47,6 +47,7 @@ async def readyz(cache: CacheDep, response: Response) -> dict[str, Any]:
 async def metrics(request: Request, cache: CacheDep) -> Response:
     """Prometheus text. A tenant's key sees its own series; the metrics token, or loopback without keys, sees all."""
     found: Metrics = request.app.state.metrics
+    cache.journal.tell()
     found.gauges["index_partitions"] = cache.partitions.count
     found.gauges["index_bytes"] = cache.partitions.memory_bytes
     found.gauges["journal_dropped"] = cache.journal.dropped

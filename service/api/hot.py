@@ -7,8 +7,8 @@ FastAPI with the same functions, for the documentation and for applications that
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Annotated, Any, Literal
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import structlog
@@ -21,7 +21,7 @@ from service.ask import BOTH, Ask
 from service.auth import Keys
 from service.cache import Cache, Caller
 from service.errors import InvalidRequest, MalformedBody, SurehitError, TooLarge
-from service.lookup import lookup
+from service.lookup import Begun, begin, lookup
 from service.metrics import Metrics
 from service.outcome import Hit, Miss, Stored, Tier
 from service.proxy.serve import PREFIXES
@@ -129,8 +129,20 @@ def _request(request: Raw | UnsetType, prompt: str | None) -> Any:
     return key.parse(memoryview(request))  # type: ignore[arg-type]
 
 
+class Reply(NamedTuple):
+    """A whole reply; `headers` lacks the content-length."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
 class HotPath:
-    """ASGI: answers the two hot routes and hands everything else on."""
+    """ASGI: answers the two hot routes and hands everything else on.
+
+    `begin` is the same for a server that has the whole request already: what needs no waiting is answered at once,
+    without a task.
+    """
 
     def __init__(
         self,
@@ -148,17 +160,18 @@ class HotPath:
         self._keys = keys
         self._metrics = metrics
         self._max_body = max_body
-        self._routes = {"/v1/lookup": self._lookup, "/v1/store": self._store}
-        # a lookup's own read proves that the key is good; a store by lookup id reads no key
-        self._verified = {"/v1/store"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Route by path; only POST is ours."""
-        if scope["type"] == "http" and scope["method"] == "POST":
-            route = self._routes.get(scope["path"])
-            if route is not None:
-                await self._answer(route, scope, receive, send)
+        if self.answers(scope):
+            try:
+                body = await read_body(receive, self._max_body)
+            except SurehitError as error:
+                await send_reply(send, _refusal(error))
                 return
+            found = self.begin(scope, body)
+            await send_reply(send, found if isinstance(found, Reply) else await found)
+            return
         if scope["type"] == "http" and self._proxy and scope["path"].startswith(PREFIXES):
             await self._proxy()(scope, receive, send)
             return
@@ -166,11 +179,17 @@ class HotPath:
             try:
                 receive = _replay(await read_body(receive, self._max_body))
             except SurehitError as error:
-                await _send(send, error.status, problem.headers(error), problem.body(error))
+                await send_reply(send, _refusal(error))
                 return
         await self._app(scope, receive, send)
 
-    async def _answer(self, route: Any, scope: Scope, receive: Receive, send: Send) -> None:
+    def answers(self, scope: Scope) -> bool:
+        """True for requests of the two hot routes."""
+        return scope["type"] == "http" and scope["path"] in _ROUTES and scope["method"] == "POST"
+
+    def begin(self, scope: Scope, body: bytes) -> Reply | Coroutine[Any, Any, Reply]:
+        """The reply to a request of a hot route, or the rest of the work for it, to be awaited. Never raises."""
+        path = scope["path"]
         authorization = cache_control = None
         for name, value in scope["headers"]:
             if name == b"authorization":
@@ -179,34 +198,59 @@ class HotPath:
                 more = value.decode("latin-1")
                 cache_control = more if cache_control is None else f"{cache_control}, {more}"
         try:
-            body = await read_body(receive, self._max_body)
-            caller = await self._keys().caller(
-                authorization, verify=scope["path"] in self._verified
-            )
-            status, headers, reply = await route(caller, body, cache_control)
+            if len(body) > self._max_body:
+                raise _too_large(self._max_body)
+            if path == "/v1/store":
+                return self._rest(path, self._store(authorization, body))
+            began = time.perf_counter()
+            caller = self._keys().remembered(authorization)
+            if caller is None:
+                return self._rest(path, self._unknown(authorization, body, cache_control, began))
+            ask = parse_lookup(body, cache_control)
+            found = begin(self._cache(), caller, ask)
+            if isinstance(found, Hit):
+                return self._lookup_reply(found, began)
+            return self._rest(path, self._lookup(caller, ask, found, began))
         except SurehitError as error:
-            status, headers = error.status, problem.headers(error)
-            reply = problem.body(error)
+            return _refusal(error)
         except Exception:
-            log.exception("request_failed", path=scope["path"])
-            crash = problem.Internal()
-            status, headers, reply = 500, problem.headers(crash), problem.body(crash)
-        await _send(send, status, headers, reply)
+            return _crash(path)
 
-    async def _lookup(self, caller: Caller, body: bytes, cache_control: str | None) -> Any:
-        began = time.perf_counter()
-        outcome = await lookup(self._cache(), caller, parse_lookup(body, cache_control))
-        kind = "miss" if isinstance(outcome, Miss) else f"{outcome.tier}_hit"
+    async def _rest(self, path: str, work: Coroutine[Any, Any, Reply]) -> Reply:
+        try:
+            return await work
+        except SurehitError as error:
+            return _refusal(error)
+        except Exception:
+            return _crash(path)
+
+    async def _unknown(
+        self, authorization: str | None, body: bytes, cache_control: str | None, began: float
+    ) -> Reply:
+        """A lookup whose caller is not remembered: who it is must be read first."""
+        # the lookup's own read proves that the key is good
+        caller = await self._keys().caller(authorization, verify=False)
+        return await self._lookup(caller, parse_lookup(body, cache_control), None, began)
+
+    async def _lookup(self, caller: Caller, ask: Ask, begun: Begun | None, began: float) -> Reply:
+        return self._lookup_reply(await lookup(self._cache(), caller, ask, begun), began)
+
+    def _lookup_reply(self, outcome: Hit | Miss, began: float) -> Reply:
+        kind = "miss" if isinstance(outcome, Miss) else _KINDS[outcome.tier]
         self._metrics.time(kind, time.perf_counter() - began)
-        return 200, lookup_headers(outcome), outcome.body()
+        return Reply(200, lookup_headers(outcome), outcome.body())
 
-    async def _store(self, caller: Caller, body: bytes, _: str | None) -> Any:
+    async def _store(self, authorization: str | None, body: bytes) -> Reply:
         began = time.perf_counter()
+        # a store by lookup id reads no key, so it is verified here
+        caller = await self._keys().caller(authorization)
         stored: Stored = await store(self._cache(), caller, parse_store(body))
         self._metrics.time("store", time.perf_counter() - began)
-        return 201, list(_JSON), stored.body()
+        return Reply(201, list(_JSON), stored.body())
 
 
+_ROUTES = frozenset({"/v1/lookup", "/v1/store"})
+_KINDS = {"exact": "exact_hit", "semantic": "semantic_hit"}
 _JSON = ((b"content-type", b"application/json"), (b"cache-control", b"private, no-store"))
 
 
@@ -222,10 +266,26 @@ def lookup_headers(outcome: Hit | Miss) -> list[tuple[bytes, bytes]]:
     return headers
 
 
-async def _send(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-    headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _refusal(error: SurehitError) -> Reply:
+    return Reply(error.status, problem.headers(error), problem.body(error))
+
+
+def _crash(path: str) -> Reply:
+    log.exception("request_failed", path=path)
+    return _refusal(problem.Internal())
+
+
+async def send_reply(send: Send, reply: Reply) -> None:
+    """One reply over ASGI."""
+    length = (b"content-length", b"%d" % len(reply.body))
+    await send(
+        {
+            "type": "http.response.start",
+            "status": reply.status,
+            "headers": [*reply.headers, length],
+        }
+    )
+    await send({"type": "http.response.body", "body": reply.body})
 
 
 def _replay(body: bytes) -> Receive:
@@ -246,7 +306,7 @@ async def read_body(receive: Receive, limit: int) -> bytes:
     body: bytes = message.get("body", b"")
     if not message.get("more_body"):
         if len(body) > limit:
-            raise TooLarge(f"body: at most {limit} bytes")
+            raise _too_large(limit)
         return body
     parts = [body]
     size = len(body)
@@ -257,6 +317,10 @@ async def read_body(receive: Receive, limit: int) -> bytes:
         part = message.get("body", b"")
         size += len(part)
         if size > limit:
-            raise TooLarge(f"body: at most {limit} bytes")
+            raise _too_large(limit)
         parts.append(part)
     return b"".join(parts)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"body: at most {limit} bytes")

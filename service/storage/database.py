@@ -54,11 +54,21 @@ class Readable(Protocol):
         ...
 
 
+class ReadsAtOnce(Protocol):
+    """Rows so near that reading them costs less than waiting for anything would."""
+
+    def read_now(self, query: Query, params: dict[str, Any]) -> list[Row]:
+        """Rows of one committed state, before anything else of this thread runs; raises Unavailable."""
+        ...
+
+
 class Database(Protocol):
     """The rows, whichever server holds them. Raises Unavailable when it does not answer."""
 
     is_postgresql: bool
     keeps_vectors: bool
+    at_once: ReadsAtOnce | None
+    """None where a read goes over a network."""
 
     async def open(self) -> None:
         """Connect; raises Unavailable."""

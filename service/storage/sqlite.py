@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
-from service.storage.database import DuplicateKey, Row, Transaction, unkeepable
+from service.storage.database import DuplicateKey, ReadsAtOnce, Row, Transaction, unkeepable
 from service.storage.gathering import PointQuery
 from service.storage.query import Query
 from service.storage.writer import Work, Writer
@@ -52,6 +52,7 @@ class SqliteDatabase:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self.at_once: ReadsAtOnce | None = self
         self._reader: sqlite3.Connection | None = None
         self._writer: Writer | None = None
 
@@ -74,6 +75,10 @@ class SqliteDatabase:
             self._reader = None
 
     async def read(self, query: Query, params: dict[str, Any]) -> list[Row]:
+        """See `Database.read`."""
+        return self.read_now(query, params)
+
+    def read_now(self, query: Query, params: dict[str, Any]) -> list[Row]:
         """A point read costs some 10 µs, less than a hop to a thread would."""
         if self._reader is None:
             raise Unavailable("the database is not open")
@@ -88,7 +93,7 @@ class SqliteDatabase:
 
     async def read_point(self, point: PointQuery, params: dict[str, Any]) -> Row | None:
         """See `Database.read_point`: as soon as it is asked for, since there is no round trip to share."""
-        rows = await self.read(point.one, params)
+        rows = self.read_now(point.one, params)
         return rows[0] if rows else None
 
     async def write(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,30 @@ def test_open_address_without_a_key_is_refused(tmp_path: Path) -> None:
     refused = surehit(tmp_path, "serve", "--host", "0.0.0.0", "--port", str(free_port()))
     assert refused.returncode == 2
     assert "surehit key create" in refused.stderr
+
+
+def test_a_unix_socket_takes_the_place_of_an_address(tmp_path: Path) -> None:
+    """`serve --uds`: a store and its exact hit over the socket, no port, and the socket's file goes with the process."""
+    socket = Path(tempfile.mkdtemp(prefix="sh")) / "s"  # an address of at most 107 bytes
+    process = subprocess.Popen(
+        [sys.executable, "-m", "service.cli", "serve", "--uds", str(socket)],
+        env={**os.environ, "SUREHIT_DATA_DIR": str(tmp_path)},
+    )
+    try:
+        transport = httpx2.HTTPTransport(uds=str(socket))
+        with httpx2.Client(transport=transport, base_url="http://surehit", timeout=30) as http:
+            deadline = time.monotonic() + 90
+            while not socket.exists() and time.monotonic() < deadline:
+                assert process.poll() is None
+                time.sleep(0.05)
+            asked = {"line": "faq", "prompt": "Where is the manual"}
+            assert http.post("/v1/store", json=asked | {"response": "there"}).status_code == 201
+            found = http.post("/v1/lookup", json=asked)
+        assert (found.json()["outcome"], found.json()["response"]) == ("hit", "there")
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    assert not socket.exists()
 
 
 def test_unknown_setting_value_is_named(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from uvicorn.server import ServerState
 from service.http_protocol import JOINED_BYTES, Protocol
 from service.serving import uvicorn_options
 from service.settings import Settings
+from tests.harness import Client, running
 
 
 class Recorder(asyncio.Transport):
@@ -113,3 +116,132 @@ async def test_the_last_reply_of_a_connection_is_sent_before_it_closes() -> None
 
 def test_the_service_speaks_it() -> None:
     assert uvicorn_options(Settings())["http"] is Protocol
+
+
+# ---------------------------------------------------------------- hot routes, answered in the step that read them
+
+
+def connected(app: Any) -> tuple[Protocol, Recorder]:
+    """A connection to an application, with the settings of the service."""
+    config = uvicorn.Config(app, lifespan="off", **uvicorn_options(Settings()))
+    config.load()
+    protocol = Protocol(config, ServerState(), {}, asyncio.get_running_loop())
+    transport = Recorder()
+    protocol.connection_made(transport)
+    return protocol, transport
+
+
+def wire(prompt: str, *, more: str = "", version: str = "1.1", path: str = "lookup") -> bytes:
+    """A request to a hot route as it goes over the wire."""
+    body = json.dumps({"line": "faq", "prompt": prompt}).encode()
+    head = f"POST /v1/{path} HTTP/{version}\r\nhost: x\r\ncontent-length: {len(body)}\r\n{more}\r\n"
+    return head.encode() + body
+
+
+def replies(written: bytes) -> list[tuple[int, dict[str, str], Any]]:
+    """(status, headers, body) of each reply in a stream of them."""
+    found = []
+    while written:
+        head, _, rest = written.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        headers = dict(line.split(": ", 1) for line in lines)
+        length = int(headers["content-length"])
+        found.append((int(first.split()[1]), headers, json.loads(rest[:length])))
+        written = rest[length:]
+    return found
+
+
+async def until(transport: Recorder, n: int) -> list[tuple[int, dict[str, str], Any]]:
+    """The replies, once there are so many."""
+    for _ in range(500):
+        found = replies(b"".join(transport.writes))
+        if len(found) >= n:
+            return found
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{len(transport.writes)} writes in 5 s")
+
+
+async def warmed(client: Client) -> None:
+    """A line with one answer, and nobody's key to be looked for."""
+    await client.line()
+    await client.store("Where is the manual", {"n": 1})
+    assert (await client.lookup("Where is the manual"))["outcome"] == "hit"
+
+
+async def test_an_exact_hit_is_answered_before_anything_else_runs(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        protocol, transport = connected(client.app)
+        protocol.data_received(wire("Where is the manual"))
+        assert len(transport.writes) == 1  # no task has had its turn yet
+        ((status, headers, body),) = replies(transport.writes[0])
+        over_asgi = await client.http.post(
+            "/v1/lookup", json={"line": "faq", "prompt": "Where is the manual"}
+        )
+        own = {"x-surehit-lookup-id", "date", "content-length"}
+        assert status == over_asgi.status_code == 200
+        assert {k: v for k, v in headers.items() if k not in own} == {
+            k: v for k, v in over_asgi.headers.items() if k not in own
+        }
+        assert body | {"lookup_id": ""} == over_asgi.json() | {"lookup_id": ""}
+        assert not transport.closed
+        protocol._unset_keepalive_if_required()
+
+
+@pytest.mark.parametrize("step", [1, 7, 10_000])
+async def test_hot_requests_come_in_pieces_and_one_behind_another(
+    sqlite_url: str, tmp_path: Path, step: int
+) -> None:
+    """Hits, a miss that waits for a model, and a refusal: each is answered once, in the order of asking."""
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        protocol, transport = connected(client.app)
+        asked = [
+            wire("Where is the manual"),
+            wire("Where is the cat"),
+            wire("Where is the manual"),
+            wire("", more="x-empty: 1\r\n", path="store"),
+            wire("Where is the manual", more="connection: close\r\n"),
+        ]
+        sent = b"".join(asked)
+        for at in range(0, len(sent), step):
+            protocol.data_received(sent[at : at + step])
+            if step < 100 and at % 50 == 0:
+                await asyncio.sleep(0)
+        found = await until(transport, len(asked))
+        assert [status for status, _, _ in found] == [200, 200, 200, 422, 200]
+        assert [body.get("outcome") for _, _, body in found] == ["hit", "miss", "hit", None, "hit"]
+        assert found[-1][1]["connection"] == "close"
+        assert transport.closed
+
+
+async def test_a_hot_request_of_an_old_client_ends_its_connection(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        protocol, transport = connected(client.app)
+        protocol.data_received(wire("Where is the manual", version="1.0"))
+        ((status, _, body),) = replies(b"".join(transport.writes))
+        assert (status, body["outcome"], transport.closed) == (200, "hit", True)
+
+
+async def test_who_asks_first_whether_to_send_its_body_is_told(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        protocol, transport = connected(client.app)
+        asked = wire("Where is the manual", more="expect: 100-continue\r\n")
+        head, body = asked.split(b"\r\n\r\n")
+        protocol.data_received(head + b"\r\n\r\n")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert transport.writes == [b"HTTP/1.1 100 Continue\r\n\r\n"]
+        transport.writes.clear()
+        protocol.data_received(body)
+        ((status, _, found),) = await until(transport, 1)
+        assert (status, found["outcome"]) == (200, "hit")
+        protocol._unset_keepalive_if_required()

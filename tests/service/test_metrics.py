@@ -90,7 +90,7 @@ def test_series_are_bounded() -> None:
     """Lines beyond the limit are counted as `other`, and none is lost."""
     metrics = Metrics("1")
     for n in range(MAX_SERIES + 50):
-        metrics.count("t", f"line {n}", "none", "miss", "mode")
+        metrics.count(("t", f"line {n}", "none", "miss", "mode"))
     assert len(metrics.outcomes) == MAX_SERIES + 1
     assert sum(metrics.outcomes.values()) == MAX_SERIES + 50
     assert metrics.outcomes["t", "other", "none", "miss", "mode"] == 50

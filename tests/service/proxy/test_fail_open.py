@@ -21,6 +21,7 @@ class Broken:
         self.inner = inner
         self.how: str | None = None
         self.is_postgresql = inner.is_postgresql
+        self.at_once = None
 
     async def open(self) -> None:
         """As the real one."""

@@ -14,9 +14,11 @@ def personal(text: str) -> str | None:
         or _IS["why"].search(text)
         or _IS["explains"].search(text)
         or (_IS["public"].search(text) and not _IS["mine"].search(text))
+        or (_IS["code"].search(text) and not _IS["mine"].search(text))
     ):
         return None
-    return _words_of("personal", text)
+    found = _words_of("personal", text)
+    return found or (None if _IS["institution"].search(text) else _words_of("contact", text))
 
 
 def acting(text: str) -> str | None:
@@ -30,7 +32,9 @@ def acting(text: str) -> str | None:
         or (_IS["asks about"].search(text) and not _IS["polite ask"].match(text))
     ):
         return None
-    return _words_of("acting", text)
+    if _IS["page title"].search(text) and not _IS["points at"].search(text):
+        return None
+    return _words_of("acting", text) or _words_of("put order", text)
 
 
 def volatile(text: str) -> str | None:
@@ -38,7 +42,7 @@ def volatile(text: str) -> str | None:
     if _IS["timeless"].search(text):
         return None
     if not _IS["how to"].search(text) and not _IS["why"].search(text):
-        found = _IS["topics"].search(text)
+        found = _IS["topics"].search(text) or _IS["outing wanted"].search(text)
         if found:
             return found.group()
     if _IS["public"].search(text) and _IS["advice word"].search(text):

@@ -167,3 +167,50 @@ def test_a_heading_of_a_help_page_is_no_order(heading: str, order: str) -> None:
     refused = classify(order)
     assert refused is not None
     assert refused.reason == "acting"
+
+
+@pytest.mark.parametrize(
+    ("title", "order"),
+    [
+        ("重置密码", "帮我重置密码"),
+        ("关闭通知", "请帮我关闭通知"),
+        ("取消订单", "帮我取消订单"),
+        ("修改收货地址", "把收货地址改成公司"),
+        ("重启服务器", "把服务器重启一下"),
+        ("冻结银行卡", "立即冻结我的银行卡"),
+        ("退款", "马上给我退款"),
+        ("开通会员", "给我开通会员"),
+    ],
+)
+def test_a_chinese_verb_and_its_object_alone_are_typed_into_a_search_field(
+    title: str, order: str
+) -> None:
+    """What is asked is how; an order says for whom, when, which, or begins with 请 or 把."""
+    assert classify(title) is None
+    refused = classify(order)
+    assert refused is not None
+    assert refused.reason == "acting"
+
+
+@pytest.mark.parametrize("text", ["打开空调", "关灯", "取消闹钟", "删除明天的会议", "播放音乐"])
+def test_an_order_to_a_device_or_an_assistant_needs_no_politeness(text: str) -> None:
+    refused = classify(text)
+    assert refused is not None
+    assert refused.reason == "acting"
+
+
+@pytest.mark.parametrize(
+    ("personal", "general"),
+    [
+        ("我叔叔的电话是多少", "招商银行的客服电话是多少"),
+        ("陈老师的办公室电话", "大使馆的联系方式"),
+        ("奶奶的生日是哪天", "鲁迅的生日是哪天"),
+    ],
+)
+def test_how_to_reach_somebody_is_personal_and_an_institution_is_not(
+    personal: str, general: str
+) -> None:
+    found = classify(personal)
+    assert found is not None
+    assert found.reason == "personal"
+    assert classify(general) is None

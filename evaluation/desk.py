@@ -16,6 +16,7 @@ from service.errors import NotFound, Unavailable
 from service.ids import IdSource
 from service.journal import score_version
 from service.policy import Policies, Policy
+from service.remote_embedding import RemoteModels
 from service.settings import Settings
 from service.storage.database import Database
 
@@ -78,12 +79,21 @@ def desk_of(cache: Cache, *, on_alarm: Callable[[str, str], None] | None = None)
 def desk_beside(db: Database, settings: Settings, clock_ms: Callable[[], int]) -> Desk:
     """The desk of a command that runs beside the service, on the same database."""
     known: dict[str, Embedder] = {}
+    remote = RemoteModels(settings, db, clock_ms) if settings.embed_url else None
+    default_for = remote.name_for if remote is not None else catalog.default_for
+
+    async def load(name: str) -> Embedder:
+        if (
+            remote is not None
+        ):  # as in the service: another model would give its scores another version
+            return await remote.load(name)
+        return await asyncio.to_thread(catalog.load, name, settings.models_dir)
 
     async def embedder_of(policy: Policy) -> Embedder:
-        name = policy.config.embedder or catalog.default_for(policy.config.language)
+        name = policy.config.embedder or default_for(policy.config.language)
         if name not in known:
             try:
-                known[name] = await asyncio.to_thread(catalog.load, name, settings.models_dir)
+                known[name] = await load(name)
             except EmbeddingError as error:
                 raise Unavailable(f"embedder {name}: {error}") from error
         return known[name]

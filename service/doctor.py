@@ -39,7 +39,7 @@ def run(settings: Settings) -> list[Check]:
     if settings.read_dsn:
         found.append(Check("replica", *doctor_machines.replica(settings)))
     if settings.embed_url:
-        model = settings.embed_model or catalog.default_for("en")
+        model = settings.embed_model or catalog.usual_for("en")
         server = doctor_machines.embedding_server(settings, model)
         return [*found, Check("embedding server", *server)]
     names = dict.fromkeys((catalog.default_for("en"), catalog.default_for("zh")))

@@ -68,8 +68,8 @@ class Embedders:
         """The model of a line: its own, or the default of its language."""
         if embedder:
             return embedder
-        if self._remote is not None and self._remote.default:
-            return self._remote.default
+        if self._remote is not None:
+            return self._remote.name_for(language)
         if language not in self._defaults:  # finding out what is installed looks into many folders
             self._defaults[language] = catalog.default_for(language)
         return self._defaults[language]

@@ -9,7 +9,9 @@ from functools import partial
 
 import numpy as np
 
+from index.embedding import catalog
 from index.embedding.remote import RemoteEmbedder, is_same
+from index.types import Language
 from service.settings import Settings
 from service.storage import remote_models
 from service.storage.database import Database, DuplicateKey
@@ -26,10 +28,9 @@ class RemoteModels:
     db: Database
     clock_ms: Callable[[], int]
 
-    @property
-    def default(self) -> str:
-        """Name of the model of lines that name none; empty leaves it to the language."""
-        return self.settings.embed_model
+    def name_for(self, language: Language) -> str:
+        """The model of lines that name none. What is installed here says nothing of what the server has."""
+        return self.settings.embed_model or catalog.usual_for(language)
 
     async def load(self, name: str) -> RemoteEmbedder:
         """Connect and identify; raises EmbedderUnavailable, Unavailable."""

@@ -92,6 +92,11 @@ def default_for(language: Language) -> str:
     raise ModelNotInstalled(f"language: no embedder for {language!r} here; install {wanted}")
 
 
+def usual_for(language: Language) -> str:
+    """The name that lines of this language mean by default, whether or not it is installed here."""
+    return _PREFERRED[language][0]
+
+
 def is_known(name: str) -> bool:
     """True for a name of the catalog and for ``st:…``, installed or not."""
     return name.startswith(SENTENCE_TRANSFORMERS_PREFIX) or any(

@@ -10,6 +10,7 @@ import math
 import re
 import threading
 import time
+import weakref
 from collections.abc import Sequence
 
 import httpx2
@@ -81,6 +82,7 @@ class RemoteEmbedder:
         self._verified = 0.0
         headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
         self._http = httpx2.Client(headers=headers, timeout=CALL_S)
+        weakref.finalize(self, self._http.close)  # commands that use one for a moment only drop it
         # Guards the time of the last verification, so that one batch of several carries the probes.
         self._lock = threading.Lock()
 

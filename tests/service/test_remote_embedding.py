@@ -17,11 +17,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from index.embedding import remote
+from evaluation.desk import desk_beside
+from index.embedding import catalog, remote
 from index.embedding.remote import RemoteEmbedder, estimated_tokens
 from index.testing import HashEmbedder
 from index.types import EmbedderUnavailable, TextRefused, TextTooLong
-from service import embed_server
+from service import doctor, embed_server
 from service.fake_upstream import running as serving
 from service.maintenance import Maintenance
 from service.storage.models import Entry, RemoteModel
@@ -176,6 +177,34 @@ async def test_a_service_embeds_through_the_server(
         assert time.monotonic() - began < 2.5
         assert (await b.lookup("Where is the manual"))["tier"] == "exact"
         await asyncio.to_thread(server.rest)
+
+
+@pytest.mark.parametrize(("language", "asked_for"), [("en", "minilm"), ("zh", "e5-small")])
+async def test_the_server_is_enough_where_no_model_is_installed(
+    sqlite_url: str,
+    tmp_path: Path,
+    server: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    language: str,
+    asked_for: str,
+) -> None:
+    """And without `embed_model`: the server is asked for the usual model of the language, whatever is here.
+
+    A command beside the service (`surehit tune`) names its scores' version by the same model.
+    """
+    monkeypatch.setattr(catalog, "OFFERS", ())
+    async with running(sqlite_url, tmp_path, embedder=REAL_MODELS, embed_url=server.url) as client:
+        await client.line(language=language)
+        await client.store("Where is the manual", "yes")
+        assert (await client.lookup("Where is the manual?"))["tier"] == "semantic"
+        assert (await client.call("GET", "/readyz")).json()["semantic"] == "ready"
+        cache = client.cache
+        policy = await cache.policies.load("default", "faq")
+        assert policy is not None
+        beside = await desk_beside(cache.db, cache.settings, cache.clock_ms).fingerprint(policy)
+        assert await rows(client, Entry.fingerprint) == [(beside,)]
+    assert beside == f"remote/{asked_for}/64/1/n1"
+    assert await asyncio.to_thread(lambda: doctor.run(cache.settings)[-1].ok)
 
 
 async def test_another_model_behind_the_address_is_another_fingerprint_and_the_old_one_comes_back(

@@ -18,7 +18,7 @@ from service.guards.words import inflection
 
 _SYMMETRIC = frozenset(
     """difference differ compare comparison versus vs similar similarity relationship relation between
-    区别 不同 差别 差异 相同 比较 关系""".split()
+    连接 配对 区别 不同 差别 差异 相同 比较 关系""".split()
 )
 _LONGEST_ORDER = 40
 

@@ -43,7 +43,7 @@ _NO_HAVE = re.compile(
     r"有没有|是不是|能不能|会不会|可不可以|要不要|行不行|好不好|对不对|是否|能否|可否|会否"
 )
 _EACH = re.compile(
-    r"(?<![十百千零二三四五六七八九\d])[一1]个?(月|年|天|周|星期|季度|小时|晚)(?=多少|要多少|价格|的?费|收多少|需要多少)"
+    r"(?<![十百千零二三四五六七八九\d])[一1]个?(月|年|天|周|星期|季度|小时|晚)(?=多少|要多少|价格|的?费|收多少|需要多少|.{0,6}几[次回])"
 )
 """一个月多少钱 asks for the price of each month."""
 _AT_WHAT_TIME = re.compile(
@@ -61,6 +61,10 @@ _STAGE = re.compile(
 _WEEK_OF_DAY = re.compile(r"(这|本|上|下)个?(?:周|星期|礼拜)(?=[一二三四五六日天末])")
 _WHICH_NUMBER = re.compile(
     r"(电话|号码|电话号码|手机号|密码|地址|邮箱|编号|单号|账号)(?:是多少|多少|是几)"
+)
+_POOR = re.compile(r"不好(?=怎么|怎样|如何|的|了|吗|[，。,.？?！!]|$)")
+_KNOWS_NOT_HOW = re.compile(
+    r"(?:^|(?<=[，。,.？?！!我]))(?:不会|不懂|不知道)(?:怎么|如何|怎样)?(?=使?用|操作|设置|弄|安装|开|调|换|填|写|做)(?!.*[吗么][？?]?$)"
 )
 _WRONG = re.compile(r"不对(?![称外公应])|不正确|有误")
 _WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 1)} | {"天": 7}
@@ -128,6 +132,7 @@ def ask_forms(text: str) -> str:
         lambda match: {"有": "有", "是": "", "会": "会"}.get(match.group()[0], "可以"), text
     )
     text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
+    text = _KNOWS_NOT_HOW.sub("怎么", _POOR.sub("差", text))
     text = _WEEK_OF_DAY.sub(r"\1周 周", _WHICH_NUMBER.sub(r"\1是什么", _WRONG.sub("错误", text)))
     text = _STAGE.sub(lambda match: f"{_STAGES[match[1]]}环境", _WHY.sub("为什么", text))
     text = _AT_WHAT_TIME.sub(r"什么时候\1", _EACH.sub(r"每\1", text))

@@ -52,7 +52,8 @@ def quantifier(pair: Alignment) -> Refusal | None:
     one_sided = not only_left or not only_right
     binding = (only_left | only_right) & _BINDING
     if one_sided and (pair.likeness < TEMPLATE or turns(pair)):
-        binding = frozenset()  # a rewording, or a turn that a negation makes up for
+        # a rewording, or a turn that a negation makes up for; 除了 … 都 leaves something out however worded
+        binding = binding & {"except"} if pair.a.script == "han" else frozenset()
     clash = any(only_left & kind and only_right & kind for kind in _CLASHES)
     permitted = "may" in pair.a.marks.modals & pair.b.marks.modals
     if {*only_left, *only_right} == {"all", "any"} and permitted:

@@ -18,6 +18,15 @@ _POLITE = re.compile(
 _SEPARABLE = re.compile(
     r"\b(turn|switch|shut|power)(?:s|ed|ing)?((?:\s+[\w'-]+){1,4}?)\s+(on|off)\b", re.I
 )
+_PART_OF_DAY = re.compile(
+    r"\b(?P<hour>\d{1,2}(?::\d\d)?)(?: ?o'clock)? (?:in the (?P<part>morning|afternoon|evening)|at night)\b",
+    re.I,
+)
+_WAY = re.compile(
+    r"\bis there (?:a|any) way (?:for me )?to\b"
+    r"|\bwhat(?:'s| is| are| would be) the (?:best|easiest|simplest|right|proper|correct) (?:way|method|approach)(?: for me)? to\b",
+    re.I,
+)
 _QUARTER = re.compile(
     r"\bQ(?P<number>[1-4])\b|\b(?P<ordinal>first|second|third|fourth) quarter\b", re.I
 )
@@ -63,12 +72,18 @@ def plain(flat: str, writing: str) -> str:
     if any("a" <= char <= "z" or "A" <= char <= "Z" for char in flat):
         flat = _GLUED_VERSION.sub(r"\g<0> ", _FRAMEWORK_SUFFIX.sub(r"\1", flat))
         flat = _SHORT_WINDOWS.sub("Windows ", flat)
-        flat = _POLITE.sub(" ", spell_out(flat))
+        flat = _POLITE.sub(" ", spell_out(_WAY.sub("how to", flat)))
         flat = _SEPARABLE.sub(r"\1 \3\2", flat)
         flat = _phrases().sub(lambda match: f" {_phrase_table()[match.group().lower()]} ", flat)
         flat = _HALF_PAST.sub(_past, flat)
+        flat = _PART_OF_DAY.sub(_half_of_day, flat)
         flat = _QUARTER.sub(_quarter, flat)
     return flat.strip()
+
+
+def _half_of_day(match: re.Match[str]) -> str:
+    """`6 in the morning` as 6 am."""
+    return f"{match['hour']} {'am' if (match['part'] or '').lower() == 'morning' else 'pm'}"
 
 
 def _quarter(match: re.Match[str]) -> str:

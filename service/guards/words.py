@@ -312,7 +312,12 @@ def _known(word: str) -> bool:
     if is_word(word) or word in _kept() or is_word(lemma) or lemma in _kept():
         return True
     base = stem(word)
-    return base != word and (is_word(base) or is_word(base + "e"))
+    if base != word and (is_word(base) or is_word(base + "e")):
+        return True
+    bare = next(
+        (word[len(p) :] for p in ("un", "re", "pre", "non", "de") if word.startswith(p)), ""
+    )
+    return len(bare) > 3 and (is_word(bare) or is_word(inflection(bare).lemma))
 
 
 def known(word: str) -> bool:

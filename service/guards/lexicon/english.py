@@ -15,7 +15,7 @@ FUNCTION = frozenset(
     themselves own type kind sort etc e.g i.e happen happens happened currently olly uh um hmm
     erm plus vs versus describe list define exist taken place start question answer info
     information detail details howlong howmany howmuch howoften howfar howold totally
-    completely entirely absolutely although whereas whenever whoever whichever hers yep nope lemme cuz tho thru btw asap hiya cheers sorry bother alexa siri someone's one's""".split()
+    completely entirely absolutely although whereas whenever whoever whichever hers yep nope lemme cuz tho thru btw asap hiya cheers sorry bother anytime alexa siri someone's one's""".split()
 ) - frozenset({"define", "start", "work"})
 
 WEAK = frozenset(

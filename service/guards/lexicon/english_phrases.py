@@ -28,6 +28,9 @@ PHRASES = {
     "single sign-on": "sso",
     "single sign on": "sso",
     "time to live": "ttl",
+    "any time": "anytime",
+    "at any time": "anytime",
+    "at anytime": "anytime",
     "most recent": "last",
     "most recently": "last",
     "new year's day": "1 January",
@@ -208,8 +211,8 @@ i(?:'m| am| was|'ve been| have been) (?:just )?(?:wondering|curious|asking)(?: a
 do you (?:happen to )?know
 (?:i|we)(?:'d| would) (?:really )?(?:like|love|want) to (?:know|find out|learn|see|understand)
 (?:i|we) (?:want|need|wish) to (?:know|find out|learn|understand)
-is there (?:a|any) way (?:for me )?(?:to|that i can)
-what(?:'s| is| are| would be) the (?:best|easiest|simplest|right|proper|correct) (?:way|method|approach)(?: for me)? (?:to|of)
+is there (?:a|any) way that i can
+what(?:'s| is| are| would be) the (?:best|easiest|simplest|right|proper|correct) (?:way|method|approach)(?: for me)? of
 (?:if you (?:don't|do not) mind|if possible|by any chance|for me)
 (?:tell|show|teach) me
 (?:quick|simple) question\s*[:,-]?

@@ -62,6 +62,9 @@ _WEEK_OF_DAY = re.compile(r"(这|本|上|下)个?(?:周|星期|礼拜)(?=[一二
 _WHICH_NUMBER = re.compile(
     r"(电话|号码|电话号码|手机号|密码|地址|邮箱|编号|单号|账号)(?:是多少|多少|是几)"
 )
+_WHOLE_WEEKEND = re.compile(r"(?:周|星期|礼拜)六(?:、|和|跟|及|与)?(?:周|星期|礼拜)?[日天]")
+_REDUCED = re.compile(r"打(?=[\d一二三四五六七八九.]+折)")
+_HOW_OLD = re.compile(r"几岁|多少岁")
 _POOR = re.compile(r"不好(?=怎么|怎样|如何|的|了|吗|[，。,.？?！!]|$)")
 _KNOWS_NOT_HOW = re.compile(
     r"(?:^|(?<=[，。,.？?！!我]))(?:不会|不懂|不知道)(?:怎么|如何|怎样)?(?=使?用|操作|设置|弄|安装|开|调|换|填|写|做)(?!.*[吗么][？?]?$)"
@@ -132,6 +135,7 @@ def ask_forms(text: str) -> str:
         lambda match: {"有": "有", "是": "", "会": "会"}.get(match.group()[0], "可以"), text
     )
     text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
+    text = _WHOLE_WEEKEND.sub("周末", _REDUCED.sub("", _HOW_OLD.sub("多大", text)))
     text = _KNOWS_NOT_HOW.sub("怎么", _POOR.sub("差", text))
     text = _WEEK_OF_DAY.sub(r"\1周 周", _WHICH_NUMBER.sub(r"\1是什么", _WRONG.sub("错误", text)))
     text = _STAGE.sub(lambda match: f"{_STAGES[match[1]]}环境", _WHY.sub("为什么", text))

@@ -33,7 +33,7 @@ _QUESTIONS = {
     "howoften": "howoften", "howfar": "howfar", "howold": "howold",
     "为什么": "why", "怎么": "how", "如何": "how", "怎样": "how", "什么时候": "when", "哪天": "when", "哪里": "where",
     "谁": "who", "多久": "howlong", "多长时间": "howlong", "价格": "howmuch", "多少": "howmany", "几": "howmany",
-    "什么": "what", "哪些": "what", "哪个": "what", "哪款": "what", "怎么样": "what", "怎么办": "how", "多远": "howfar",
+    "什么": "what", "哪些": "what", "哪个": "what", "哪款": "what", "怎么样": "what", "多远": "howfar",
 }  # fmt: skip
 _MEASURES = frozenset(
     "米 公里 里 度 岁 人 个 层 台 本 辆 只 条 名 位 平方米 平米 种 家 所 站 页".split()

@@ -3,9 +3,9 @@
 Traffic with known truth is replayed in shadow: every request is stored, so that all rules meet the same lookups and the
 same entries, and what a rule would have stored otherwise is not replayed (vCache alone is, since its labels depend on
 it). Of four quarters the last is judged. The others give labels, as many to each rule: the cosine plans with the first
-quarter and certifies on the next two. A score of places learns from the labels of two quarters, and those of the third
-compare it with the cosine and certify it, as `surehit tune` does. A score of words may take another candidate, so it
-learns from 60 % of the labels of two quarters, is compared on the rest and certified on labels of its own of the third.
+quarter and certifies on the next two. A score of places learns from a pilot of the first quarter, on which fits that
+had not seen an entry compare it with the cosine, and certifies on the next two. A score of words may take another
+candidate: it learns from 60 % of the labels of two quarters, is compared on the rest and certified on the third.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ PILOT_SHARE = 0.3
 """Of the labels; the cosine's pilot."""
 LEARN_LABELS = 0.6
 """Of the labels of a score of words: for learning and comparing, the rest certifies."""
-PLACE_LABELS = 0.45
-"""Of the labels of a score of places: for learning, the rest compares and certifies."""
+PLACE_LABELS = 0.3
+"""Of the labels of a score of places: for learning and comparing, the rest certifies."""
 Tell = Callable[[str], None]
 
 
@@ -267,6 +267,7 @@ def _with_window(
     budget: int,
     *,
     used: int,
+    thresholds: FloatArray | None = None,
 ) -> Outcome:
     before = scored.score[quarter < int(quarter[window].min())]
     plan = next_plan(
@@ -287,6 +288,7 @@ def _with_window(
         target_level=blank.target or 0.0,
         floor=plan.certify_floor,
         confidence=CONFIDENCE,
+        thresholds=thresholds,
     )
     best = _most_within(scored, quarter == 3, blank.target or 0.0)
     done = replace(blank, labels=used + len(labels), best_hits=best)
@@ -408,79 +410,53 @@ def _learned(
 def _placed(
     traffic: Traffic, log: Log, of_cosine: _Scored, quarter: Any, target: float, budget: int
 ) -> Outcome:
-    """A score of places on trial and certified, as the tuner does it: the cosine's candidates, the cosine's plan."""
-    blank = Outcome(
-        traffic.line, traffic.seed, "", target, None, int((quarter == 3).sum()), 0, 0, 0
-    )
-    past, window = quarter <= 1, quarter == 2
-    above = max(float((of_cosine.score[past] >= LOWEST_THRESHOLD).sum()), 1.0)
-    rate = min(1.0, PLACE_LABELS * budget / above)
-    first = SamplingPlan(rate, LOWEST_THRESHOLD, (LOWEST_THRESHOLD,), (0.0,), 0.0)
-    rows, probability = _drawn(of_cosine.score, past, first, traffic.seed + 700)
+    """A score of places: learned and tried on a pilot of the first quarter, certified on the next two."""
+    judged = int((quarter == 3).sum())
+    blank = Outcome(traffic.line, traffic.seed, "", target, None, judged, 0, 0, 0)
+    first = quarter == 0
+    candidates = max(float((of_cosine.score[first] >= LOWEST_THRESHOLD).sum()), 1.0)
+    rate = min(1.0, PLACE_LABELS * budget / candidates)
+    pilot_plan = SamplingPlan(rate, LOWEST_THRESHOLD, (LOWEST_THRESHOLD,), (0.0,), 0.0)
+    rows, probability = _drawn(of_cosine.score, first, pilot_plan, traffic.seed + 700)
     vectors = traffic.vectors[[traffic.requests[n].vector_id for n in log.at]]
     bad = ~of_cosine.right
-    cluster = log.entry[np.arange(len(log)), of_cosine.column]
-    known = vectors[: rows[-1] + 1][-MOST_IN_SPACE:] if rows.size else vectors[:0]
+    cluster = np.unique(log.entry[rows, of_cosine.column[rows]], return_inverse=True)[1]
     try:
-        learned = Rows(of_cosine.score[rows, None], bad[rows], np.ones(rows.size), cluster[rows])
-        scorer = fit_region(learned, vectors[rows], space_of(known), fingerprint="").scorer
+        fitted = fit_region(
+            Rows(of_cosine.score[rows, None], bad[rows], np.ones(rows.size), cluster),
+            vectors[rows],
+            space_of(vectors[first][-MOST_IN_SPACE:]),
+            fingerprint="",
+        )
     except ValueError:  # too few of one verdict
         return replace(blank, labels=int(rows.size), adopted=False)
-    earlier = make_labels(of_cosine.score[rows], bad[rows], inclusion_probability=probability)
-    plan = next_plan(
-        earlier,
-        of_cosine.score[past],
-        guarded_score=np.zeros(0),
-        target_level=target,
-        label_budget=budget - int(rows.size),
-        traffic_ratio=float(window.sum()) / max(int(past.sum()), 1),
-    )
-    drawn, rates = _drawn(of_cosine.score, window, plan, traffic.seed + 1_700)
-    odds = np.asarray(
-        [
-            scorer.of_row([c], scorer.lift(v))
-            for c, v in zip(of_cosine.score.tolist(), vectors, strict=True)
-        ]
-    )
-    may = of_cosine.score >= max(plan.certify_floor, scorer.model.least_cosine)
-    placed = _Scored(np.where(may, odds, -np.inf), of_cosine.right & may, of_cosine.column)
+    unseen = 1.0 / (1.0 + np.exp(-fitted.unseen))
     found = compare(
-        of_cosine.score[drawn],
-        np.where(may[drawn], odds[drawn], 0.0),
-        bad[drawn],
-        1.0 / rates,
-        np.unique(cluster[drawn], return_inverse=True)[1],
-        lookups=float(window.sum()),
+        of_cosine.score[rows],
+        unseen,
+        bad[rows],
+        1.0 / probability,
+        cluster,
+        lookups=float(first.sum()),
         cap=target,
         confidence=CONFIDENCE,
     )
-    inclusion = [inclusion_probability(plan, s, guarded=False) for s in of_cosine.score[window]]
-    answer = recommend(
-        make_labels(placed.score[drawn], ~placed.right[drawn], inclusion_probability=rates),
-        make_lookups(placed.score[window], np.asarray(inclusion)),
-        target_level=target,
-        floor=LOWEST_THRESHOLD,
-        confidence=CONFIDENCE,
+    scorer = fitted.scorer
+    value = np.full(len(log), -np.inf)
+    for n in np.flatnonzero(of_cosine.score >= scorer.model.least_cosine).tolist():
+        value[n] = scorer.of_row([float(of_cosine.score[n])], scorer.lift(vectors[n]))
+    placed = _Scored(value, of_cosine.right & np.isfinite(value), of_cosine.column)
+    done = _with_window(
+        replace(blank, gain_low=found.lower),
+        placed,
+        quarter,
+        (quarter == 1) | (quarter == 2),
+        make_labels(unseen, bad[rows], inclusion_probability=probability),
+        budget - int(rows.size),
+        used=int(rows.size),
         thresholds=PROBABILITIES,
-        look=2,  # the cosine was tested on these labels first
     )
-    done = replace(
-        blank,
-        labels=int(rows.size + drawn.size),
-        best_hits=_most_within(placed, quarter == 3, target),
-        gain_low=found.lower,
-        adopted=False,
-    )
-    if not isinstance(answer, Recommendation):
-        return done
-    done = _served(done, placed, quarter == 3, answer.threshold)
-    inside = window & (placed.score >= answer.threshold)
-    return replace(
-        done,
-        adopted=found.is_better,
-        window_hits=int(inside.sum()),
-        window_false_hits=int((inside & ~placed.right).sum()),
-    )
+    return replace(done, adopted=found.is_better)
 
 
 def _peers(traffic: Traffic, log: Log, bare: _Scored, quarter: Any, labels: int) -> list[Outcome]:

@@ -34,10 +34,14 @@ _SMALLEST = 1e-4  # of the greatest eigenvalue; what lies under it is noise of t
 
 @dataclass(frozen=True)
 class Fitted:
-    """A scorer, and the weighted log loss of its kind on entries that it had not seen."""
+    """A scorer, and what its kind says of each row when it has not seen the row's entry.
+
+    ``unseen`` are log odds, shape (n,), ``loss`` is their weighted log loss.
+    """
 
     scorer: Scorer
     loss: float
+    unseen: FloatArray
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,8 @@ def fit_region(rows: Rows, vectors: Any, space: Space, *, fingerprint: str) -> F
     """A scorer of rows whose queries have these vectors, shape (n, d). Raises ValueError as `training.fit` does."""
     good, weight = _checked(rows)
     coordinates, cosine = space.coordinates(vectors), rows.x[:, 0]
-    losses = [log_loss(out_of_fold(rows, coordinates, pull=p), good, weight) for p in PULLS]
-    loss, pull = min(zip(losses, PULLS, strict=True))
+    tried = {p: out_of_fold(rows, coordinates, pull=p) for p in PULLS}
+    loss, pull = min((log_loss(odds, good, weight), p) for p, odds in tried.items())
     curve = learn(cosine, coordinates, good, weight, pull=pull)
     region = Region(
         dimensions=int(space.centre.size),
@@ -113,7 +117,7 @@ def fit_region(rows: Rows, vectors: Any, space: Space, *, fingerprint: str) -> F
             region=region,
         )
     )
-    return Fitted(scorer, loss)
+    return Fitted(scorer, loss, tried[pull])
 
 
 def learn(

@@ -53,14 +53,27 @@ def train(
     """
     words = weights_of(texts)
     rows = rows_of(pairs, words)
+    of_words = fit(rows, words, fingerprint=fingerprint)
+    place = train_place(pairs, rows, texts, vectors, fingerprint=fingerprint)
+    is_place = place is not None and place.loss < of_words.loss
+    return _from(least_cosine, (place if place is not None and is_place else of_words).scorer)
+
+
+def train_place(
+    pairs: Sequence[Pair],
+    rows: Rows,
+    texts: Sequence[str],
+    vectors: Mapping[str, Vector],
+    *,
+    fingerprint: str,
+) -> Fitted | None:
+    """A scorer of places; None where too few texts or not all labelled queries have a vector."""
     known = [vectors[t] for t in dict.fromkeys([*texts, *(p.query for p in pairs)]) if t in vectors]
     if len(known) < FEWEST_VECTORS or any(p.query not in vectors for p in pairs):
-        return _from(least_cosine, fit(rows, words, fingerprint=fingerprint).scorer)
-    place = fit_region(
+        return None
+    return fit_region(
         rows, [vectors[p.query] for p in pairs], space_of(known), fingerprint=fingerprint
     )
-    of_words = fit(rows, words, fingerprint=fingerprint)
-    return _from(least_cosine, (place if place.loss < of_words.loss else of_words).scorer)
 
 
 def _from(least_cosine: float, scorer: Scorer) -> Scorer:
@@ -92,7 +105,8 @@ def fit(rows: Rows, words: WordWeights, *, fingerprint: str) -> Fitted:
             fingerprint=fingerprint,
         )
     )
-    return Fitted(scorer, log_loss(slope * raw + cosine_slope * cosine + offset, good, weight))
+    odds = slope * raw + cosine_slope * cosine + offset
+    return Fitted(scorer, log_loss(odds, good, weight), odds)
 
 
 def export(booster: Any) -> Trees:

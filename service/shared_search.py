@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ from service.storage.database import Database, Row
 from service.storage.postgresql import PostgresqlDatabase
 from service.storage.query import Query
 from service.storage.replica import Reader
-from service.storage.vectors import as_text
+from service.storage.vectors import Reals
 
 SPARE = 8
 """More proposals than asked for: half precision may exchange near ties, and one may just have been replaced."""
@@ -34,9 +36,13 @@ SPARE = 8
 INDEX_S = 60.0
 """How often large partitions are looked for that have no graph yet."""
 
+KNOWN = 20_000
+"""Partitions of which it is remembered that they had entries."""
+
 _OPTIONS = {
-    # a partition's graph can only be chosen while its key is known, not for a plan that serves every key
-    "plan_cache_mode": "force_custom_plan",
+    # planning takes as long as searching a small partition; `_search_query` says how a graph is found nevertheless
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",  # a plan for every partition must suit the smallest beside the largest
     "enable_sort": "off",  # where there is a graph it is used; where there is none, sorting is all there is
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
@@ -78,7 +84,8 @@ class SharedSearch:
         self._clock_ms = clock_ms
         self._searcher = PostgresqlDatabase(url, budget_ms=budget_ms, writers=0, options=_OPTIONS)
         self._reader = Reader(self._searcher, replica, budget_ms=budget_ms, **_OPTIONS)
-        self._queries: dict[int, Query] = {}
+        self._graphs: frozenset[str] = frozenset()
+        self._known: OrderedDict[bytes, None] = OrderedDict()
         self._indexing: threading.Thread | None = None
         self._tended = time.monotonic()
 
@@ -90,12 +97,16 @@ class SharedSearch:
         self._db.keeps_vectors = True
         await self._searcher.open()
         await self._reader.open()
+        await self._look_for_graphs()
 
     async def refresh(
         self, tenant: str, key: bytes, *, fingerprint: str, dimensions: int
     ) -> SharedPartition:
-        """See `Candidates.refresh`; the key stands for the fingerprint as well."""
-        has_any = await entries.is_searchable(self._db, tenant, partition=key)
+        """See `Candidates.refresh`; the key stands for the fingerprint as well.
+
+        A partition that had entries a moment ago is not asked again: should they be gone, the search finds nothing.
+        """
+        has_any = key in self._known or await entries.is_searchable(self._db, tenant, partition=key)
         return SharedPartition(tenant, key, dimensions, not has_any)
 
     async def search(self, partition: Any, vector: Vector, k: int) -> list[Neighbor]:
@@ -103,11 +114,11 @@ class SharedSearch:
         params = {
             "tenant": partition.tenant,
             "partition": partition.key,
-            "vector": as_text(vector.tobytes()),
+            "vector": Reals(vector.tobytes()),
             "now": self._clock_ms(),
             "n": k + SPARE + len(partition.dropped),
         }
-        rows = await self._reader.read(self._query(partition.dimensions), params)
+        rows = await self._reader.read(self._query(partition, params["n"]), params)
         found = [(row[1], row[2]) for row in rows if row[1] is not None]
         if self._reader.has_replica:
             since = min(row[0] for row in rows)
@@ -115,10 +126,15 @@ class SharedSearch:
                 self._db, partition.tenant, partition=partition.key, since=since
             )
             found += [(row[0], row[1]) for row in newer if row[1] is not None]
+        if found:
+            self._remember(partition.key)
+        else:
+            self._known.pop(partition.key, None)
         return _scored(found, partition, vector, k)
 
     def added(self, key: bytes, entry_id: int, vector: Vector) -> None:
-        """Nothing to do: the store wrote the row."""
+        """The store wrote the row."""
+        self._remember(key)
 
     def drop(self, partition: Any, ids: list[int]) -> None:
         """Leave these out of the next search of this lookup: a replica may have them still."""
@@ -132,6 +148,7 @@ class SharedSearch:
         if time.monotonic() - self._tended < INDEX_S:
             return
         self._tended = time.monotonic()
+        await self._look_for_graphs()
         if self._indexing is None or not self._indexing.is_alive():
             # Minutes for a large partition: upkeep does not wait for it, and the end of the process neither.
             self._indexing = threading.Thread(target=self._index, name="graphs", daemon=True)
@@ -150,18 +167,33 @@ class SharedSearch:
         except Exception:
             log.exception("graphs_failed")
 
-    def _query(self, dimensions: int) -> Query:
-        query = self._queries.get(dimensions)
-        if query is None:
-            query = self._queries[dimensions] = _search_query(dimensions)
-        return query
+    async def _look_for_graphs(self) -> None:
+        """Which partitions have one; until a new one is seen here, its partition is compared row by row as before."""
+        rows = await self._searcher.read(pgvector.GRAPHS, {})
+        self._graphs = frozenset(row[0] for row in rows if row[1])
+
+    def _remember(self, key: bytes) -> None:
+        self._known[key] = None
+        self._known.move_to_end(key)
+        if len(self._known) > KNOWN:
+            self._known.popitem(last=False)
+
+    def _query(self, partition: SharedPartition, n: int) -> Query:
+        if self._graphs and pgvector.graph_name(partition.key) in self._graphs:
+            return _search_query(partition.dimensions, of=partition.key, n=n)
+        return _search_query(partition.dimensions)
 
 
-def _search_query(dimensions: int) -> Query:
+@lru_cache(maxsize=1024)
+def _search_query(dimensions: int, *, of: bytes | None = None, n: int = 0) -> Query:
     """(horizon, id | None, vector) of the nearest live entries; one row without an id where there is none.
 
-    The horizon is of the same snapshot as the rows. `dimensions` is part of the statement, as it is of the graphs.
+    The horizon is of the same snapshot as the rows. `dimensions` is part of the statement, as it is of the graphs. A
+    plan is made once per statement and connection, for any parameters. It can only use the graph of a partition that
+    the statement itself names (`of`), and only prefers it to comparing all rows when it knows how few are wanted (`n`).
     """
+    partition = ":partition" if of is None else f"'\\x{of.hex()}'::bytea"
+    limit = ":n" if of is None else str(int(n))
     by_nearness = f"embedding::halfvec({int(dimensions)}) <#> (:vector)::halfvec({int(dimensions)})"
     return Query(
         "search_vectors",
@@ -172,13 +204,13 @@ FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon) A
 LEFT JOIN LATERAL (
     SELECT e.id, e.vector FROM (
         SELECT v.entry_id FROM entry_vectors AS v
-        WHERE v.partition = :partition AND v.tenant_id = :tenant
+        WHERE v.partition = {partition} AND v.tenant_id = :tenant
             AND (v.expires_ms IS NULL OR v.expires_ms > :now)
-        ORDER BY {by_nearness} LIMIT :n
+        ORDER BY {by_nearness} LIMIT {limit}
     ) AS close JOIN entries AS e ON e.id = close.entry_id
     WHERE e.tenant_id = :tenant AND e.partition = :partition AND e.vector IS NOT NULL
         AND (e.expires_ms IS NULL OR e.expires_ms > :now)
-) AS near ON true"""  # noqa: S608 - the dimensions are a number
+) AS near ON true"""  # noqa: S608 - numbers and hexadecimal digits
         ),
     )
 

@@ -20,9 +20,11 @@ import numpy as np
 import psycopg
 import structlog
 from psycopg import errors as pg_errors
+from sqlalchemy import text
 
 from service.errors import Unavailable
 from service.storage.postgresql import connection_settings, conninfo
+from service.storage.query import Query
 
 LARGE = 2_000
 """Entries from which a partition gets a graph: comparing with all of them takes longer than a graph from there on."""
@@ -101,6 +103,15 @@ INSERT INTO entry_vectors (entry_id, tenant_id, partition, expires_ms, change_se
 SELECT e.id, e.tenant_id, e.partition, e.expires_ms, e.change_seq, c.embedding
 FROM copied c JOIN entries e ON e.id = c.id AND e.change_seq = c.seq
 ON CONFLICT DO NOTHING"""
+
+GRAPHS = Query(
+    "graphs",
+    text(
+        "SELECT c.relname::text, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+        "WHERE i.indrelid = 'entry_vectors'::regclass AND starts_with(c.relname, 'ix_entry_vectors_graph_')"
+    ),
+)
+"""(name, whether it can be used) of all graphs."""
 
 _LARGE = """
 SELECT v.partition, count(*), (SELECT vector_dims(embedding) FROM entry_vectors o
@@ -253,22 +264,16 @@ def _as_binary(vector: bytes) -> bytes:
 def _index(
     connection: psycopg.Connection[Any], tell: Callable[[str], None], *, large: int = LARGE
 ) -> int:
-    graphs = {
-        row[0]: row[1]
-        for row in connection.execute(
-            "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
-            "WHERE i.indrelid = 'entry_vectors'::regclass AND c.relname LIKE 'ix_entry_vectors_graph_%'"
-        ).fetchall()
-    }
+    graphs = {row[0]: row[1] for row in connection.execute(GRAPHS.postgresql.encode()).fetchall()}
     changed = 0
     sizes = connection.execute(_LARGE, {"small": max(1, large // 2)}).fetchall()
-    keep = {_graph_name(row[0]) for row in sizes}
+    keep = {graph_name(row[0]) for row in sizes}
     for name, is_valid in graphs.items():
         if name not in keep or not is_valid:  # not valid: its builder died
             connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
             changed += 1
     for partition, count, dimensions in sizes:
-        name = _graph_name(partition)
+        name = graph_name(partition)
         if count < large or graphs.get(name):
             continue
         tell(f"graph of {count} vectors")
@@ -282,5 +287,6 @@ def _index(
     return changed
 
 
-def _graph_name(partition: bytes) -> str:
+def graph_name(partition: bytes) -> str:
+    """The name of the index that is a partition's graph."""
     return f"ix_entry_vectors_graph_{hashlib.sha256(bytes(partition)).hexdigest()[:24]}"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import psycopg
+import psycopg.sql
 import pytest
 
 from index.similarity import unit_rows
@@ -17,10 +18,11 @@ from index.testing import HashEmbedder
 from service import shared_search
 from service.errors import InvalidRequest, Unavailable
 from service.maintenance import Maintenance
-from service.shared_search import SharedSearch
+from service.shared_search import SharedPartition, SharedSearch
 from service.storage import entries, invalidation, pgvector
 from service.storage.invalidation import Selector
-from service.storage.postgresql import conninfo
+from service.storage.postgresql import connection_settings, conninfo
+from service.storage.vectors import Reals
 from tests.harness import Client, Clock, running
 
 WAYS = ("local-sqlite", "local-postgresql", "pgvector")
@@ -236,12 +238,19 @@ async def test_large_partitions_get_a_graph_and_lose_nothing_by_it(
             wrong += (await nearest(client, query, 8))[0][0] != by_hand(some, query, 1)[0][0]
         assert wrong == 0
         assert len(await nearest(client, vectors(1, seed=1)[0], 8, partition=b"small")) == 8
-        plan = await client.cache.db.write(lambda tx: explained(tx, some[0]))
-        assert "graph" in plan
+        search = client.cache.partitions
+        assert isinstance(search, SharedSearch)
+        assert "graph" not in plan_of(search, some[0])  # nobody has looked for graphs yet
+        await search._look_for_graphs()
+        assert "graph" in plan_of(search, some[0])
+        assert "graph" not in plan_of(search, some[0], partition=b"small")
+        assert (await nearest(client, some[7], 1)) == [(8, 1.0)]
         await client.cache.db.write(lambda tx: tx.text("DELETE FROM entries WHERE id <= 400"))
         assert pgvector.index_large_partitions(postgresql_url, large=500) == 1
         assert graphs(postgresql_url) == 0
-        assert (await nearest(client, some[500], 1)) == [(501, 1.0)]
+        assert (await nearest(client, some[500], 1)) == [
+            (501, 1.0)
+        ]  # by a statement that names the graph's partition
 
 
 async def test_upkeep_makes_graphs_without_waiting_for_them(
@@ -262,18 +271,58 @@ async def test_upkeep_makes_graphs_without_waiting_for_them(
         assert (await nearest(client, vectors(150)[7], 1)) == [(8, 1.0)]
 
 
-def explained(tx: Any, query: np.ndarray) -> str:
-    from service.storage.vectors import as_text
-
-    tx.text("SET LOCAL enable_sort = off")
-    tx.text("SET LOCAL plan_cache_mode = force_custom_plan")
-    text = as_text(query.astype("<f4").tobytes())
-    return str(
-        tx.text(
-            "EXPLAIN SELECT entry_id FROM entry_vectors WHERE partition = 'p'::bytea "
-            f"ORDER BY embedding::halfvec({DIMENSIONS}) <#> '{text}'::halfvec({DIMENSIONS}) LIMIT 8"
+def plan_of(search: SharedSearch, vector: np.ndarray, *, partition: bytes = b"p") -> str:
+    """How the search of a partition is planned, once for all parameters, by a session with its settings."""
+    query = search._query(SharedPartition("acme", partition, DIMENSIONS, is_empty=False), 16)
+    values = {
+        "partition": partition,
+        "tenant": "acme",
+        "now": 0,
+        "vector": vector.tolist(),
+        "n": 16,
+    }
+    types = {"partition": "bytea", "tenant": "text", "now": "int8", "vector": "real[]", "n": "int8"}
+    numbered = {name: f"${place}" for place, name in enumerate(values, start=1)}
+    info = conninfo(search._url)
+    settings = connection_settings(info, statement_s=10, **shared_search._OPTIONS)
+    with psycopg.connect(info, **settings) as connection:
+        connection.execute(
+            f"PREPARE search ({', '.join(types.values())}) AS {query.postgresql % numbered}".encode()
         )
-    )
+        given = psycopg.sql.SQL(", ").join(map(psycopg.sql.Literal, values.values()))
+        explain = psycopg.sql.SQL("EXPLAIN EXECUTE search ({})").format(given)
+        return str(connection.execute(explain).fetchall())
+
+
+async def test_a_partition_that_was_emptied_is_found_empty(
+    postgresql_url: str, tmp_path: Path
+) -> None:
+    """It is remembered as one that has entries until a search finds nothing there."""
+    async with worker({"url": postgresql_url, "search": "pgvector"}, tmp_path) as client:
+        await put(client, vectors(3))
+        search = client.cache.partitions
+        assert await nearest(client, vectors(3)[1], 1) == [(2, 1.0)]
+        await client.cache.db.write(lambda tx: tx.text("DELETE FROM entries"))
+
+        async def partition() -> SharedPartition:
+            found = await search.refresh("acme", b"p", fingerprint="f", dimensions=DIMENSIONS)
+            assert isinstance(found, SharedPartition)
+            return found
+
+        assert not (await partition()).is_empty
+        assert await search.search(await partition(), vectors(3)[1], 1) == []
+        assert (await partition()).is_empty
+        await put(client, vectors(3))
+        assert not (await partition()).is_empty
+
+
+def test_vectors_go_out_as_they_are(postgresql_url: str) -> None:
+    """In binary, as `real[]`: nothing is rounded on the way, not even the smallest and largest."""
+    numbers = np.array([0.1, -1.0, 1e-38, 3e38, 0.0], dtype="<f4")
+    with psycopg.connect(conninfo(postgresql_url)) as connection:
+        row = connection.execute("SELECT %s", (Reals(numbers.tobytes()),)).fetchone()
+    assert row is not None
+    assert np.array_equal(np.array(row[0], dtype="<f4"), numbers)
 
 
 def graphs(url: str) -> int:

@@ -14,6 +14,9 @@ from service.guards.text import script
 GUARD_VERSION = "3"
 """Changes whenever a change of rules may alter a verdict; figures of other versions do not count."""
 
+MAX_CHARS = 20_000
+"""Longer texts are refused unread: a reading costs about 2 µs a character, and a lookup must not wait for it."""
+
 _Guard = Callable[[Alignment], Refusal | None]
 _GUARDS: dict[str, tuple[str, _Guard]] = {
     "language": ("The two texts are written in different scripts.", content_guards.language),
@@ -65,6 +68,11 @@ def judge_all(
     """Every refusal of the pair, in the order of `GUARDS`; with `first`, at most one."""
     if a == b:
         return []
+    longest = max(len(a), len(b))
+    if longest > MAX_CHARS and enabled:
+        return [
+            Refusal("error", f"{longest} characters, more than the {MAX_CHARS} that are judged")
+        ]
     try:
         return compare(analyse(a), analyse(b), enabled=enabled, first=first)
     except Exception as error:

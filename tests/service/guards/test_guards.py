@@ -209,3 +209,15 @@ def test_ten_thousand_characters_are_judged_in_bounded_time(seed: str) -> None:
     judge(text, text[:-1] + "z")
     judge(text, text.replace("e", "o") + "?")
     assert time.thread_time() - start < 2.0  # of the processor, so that a busy machine says nothing
+
+
+def test_texts_too_long_to_judge_are_refused_unread() -> None:
+    """Guards fail closed: the cost of a pair is bounded whatever is sent."""
+    text = "enable the log in Berlin. " * 5_000
+    start = time.thread_time()
+    refusal = judge(text, text + "x")
+    assert refusal is not None
+    assert refusal.guard == "error"
+    assert time.thread_time() - start < 0.05
+    assert judge(text, text) is None
+    assert judge(text, text + "x", enabled=frozenset()) is None

@@ -14,7 +14,7 @@ from evaluation import publish, records, tuning
 from evaluation.backtest import Rule, backtest
 from evaluation.desk import Desk, desk_of
 from evaluation.publish import Void
-from evaluation.score import adoption, training
+from evaluation.score import adoption, reading, training
 from evaluation.score.comparison import compare
 from evaluation.score.pairs import Pair, Rows
 from evaluation.score.region_training import fit_region, learn, space_of
@@ -238,6 +238,76 @@ async def test_labels_of_a_new_window_certify_a_score_that_was_learned_before_it
         assert (await trusted)[0].hits > 500
         kept = await tuning.tune(desk, "default", line="faq", by="test")
         assert kept.report["score"]["trial"] is None  # a certified score stays
+
+
+async def test_a_score_of_places_needs_few_labels_and_lays_none_aside(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    """What is adopted is the fit of all labels, in shadow: nothing is served by it yet."""
+    clock = Clock()
+    async with running(sqlite_url, tmp_path, clock=clock) as client:
+        await client.line(sampling=ALL, mode="shadow", threshold=0.95, target_false_hit_rate=0.05)
+        await client.settled()
+        clock.turn(1)
+        score, verdict, pairs = topical(300, seed=3)
+        await logged(client, score, verdict, texts=pairs)
+        desk = desk_of(client.cache)
+        found = await tuning.tune(desk, "default", line="faq", apply=True, by="test")
+        trial = found.report["score"]["trial"]
+        assert (trial["answer"], trial["kind"]) == ("better", "place")
+        assert trial["learned_from"] == trial["judged_on"] == 300
+        assert trial["comparison"]["lower"] > 0.0
+        assert found.report["score"]["changed"]
+        policy = await desk.policy("default", "faq")
+        assert (policy.config.mode, policy.is_certified) == ("shadow", False)
+        scorer = policy.scorer
+        assert scorer is not None
+        assert scorer.kind == "place"
+        texts_asked = [TOPICS[3] + " 5 now", TOPICS[0] + " 5 now"]
+        lifts = await reading.lifts(desk, policy, scorer, texts_asked)
+        assert lifts[texts_asked[0]] < lifts[texts_asked[1]]
+        unknown = reading.probability(scorer, "a", "b", Context(1.0), {})
+        assert unknown == 0.0
+
+
+async def test_a_place_is_scored_the_same_when_served_explained_and_tried_again(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    clock = Clock()
+    async with running(sqlite_url, tmp_path, clock=clock) as client:
+        await client.line(sampling=ALL, mode="shadow", threshold=0.95, target_false_hit_rate=0.05)
+        await client.settled()
+        clock.turn(1)
+        score, verdict, pairs = topical(300, seed=3)
+        await logged(client, score, verdict, texts=pairs)
+        desk = desk_of(client.cache)
+        await tuning.tune(desk, "default", line="faq", apply=True, by="test")
+        await client.call("PATCH", "/v1/lines/faq", {"mode": "serve", "threshold": 0.0001})
+        stored, now = f"{TOPICS[0]} 5", f"{TOPICS[0]}  5 !"
+        await client.store(stored, "yes")
+        hit = await client.lookup(now)
+        assert hit["outcome"] == "hit"
+        policy = await desk.policy("default", "faq")
+        scorer = policy.scorer
+        assert scorer is not None
+        vector = (await desk.vectors(policy, [now]))[now]
+        body = {"line": "faq"} | {
+            side: {"messages": [{"role": "user", "content": text}]}
+            for side, text in (("a", stored), ("b", now))
+        }
+        explained = (await client.call("POST", "/v1/explain", body)).json()
+        context = Context(explained["cosine"], lift=scorer.lift(vector))
+        assert explained["score"] == pytest.approx(scorer.probability(stored, now, context))
+        assert hit["score"] == pytest.approx(explained["score"], abs=1e-4)
+        await client.cache.journal.flush()
+        at = hit["score"]
+        tried = await backtest(
+            desk,
+            policy,
+            [Rule(at - 0.001, policy.guards), Rule(at + 0.001, policy.guards)],
+            since_ms=clock(),
+        )
+        assert tried[0].hits > tried[1].hits
 
 
 async def learnable(client: Client, clock: Clock, **settings: Any) -> Desk:

@@ -48,7 +48,7 @@ format: setup-dev ## Put the code into shape
 	$(BIN)/ruff check --fix .
 
 test: check ## Everything that CI runs: check, then all tests
-	$(BIN)/pytest -q -n $(JOBS) --dist loadfile
+	$(BIN)/pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-fast: setup-dev ## Tests without simulations and many-process tests
 	$(BIN)/pytest -q -m "not slow"

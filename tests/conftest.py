@@ -32,6 +32,12 @@ settings.register_profile("explore", max_examples=300, print_blob=True)
 settings.load_profile("repeatable")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests first: begun last, one of them would run on when the other processes have ended."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture
 def clock() -> Clock:
     """A clock that stands still."""

@@ -94,7 +94,8 @@ class Journal:
     async def close(self) -> None:
         """Write what is left and stop."""
         if self._task is not None:
-            self._task.cancel()
+            async with self._writing:  # not in the middle of a batch, which would be lost
+                self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
@@ -153,6 +154,9 @@ class Journal:
                 self.dropped += len(observed)
                 self._unwritten.update(counts)  # counters are small: keep them for the next try
                 log.warning("journal_dropped", records=len(observed), error=error.detail)
+            except Exception:
+                self.dropped += len(observed)
+                raise
 
     async def _write(
         self,

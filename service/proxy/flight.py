@@ -94,11 +94,13 @@ class Flight:
         self._chunks.append(chunk)
         self._size += len(chunk)
         self._wake()
-        while self._size > MAX_BUFFER and not self._is_kept:
+        while self._size > MAX_BUFFER:
             self.is_overflowing = True
             self._wake()
             self._drop_read()
             if self._size > MAX_BUFFER:
+                if self._is_kept and not self._readers:
+                    self._abandon()  # nobody reads it, and it has grown too long to be kept
                 await self._signal.wait()
 
     def end(self) -> None:
@@ -142,7 +144,12 @@ class Flight:
         self._wake()
         is_over = self.is_ended or self.answer is not None
         if not self._readers and not is_over and not self._is_kept and self._task:
-            self.is_abandoned = True
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """End the call."""
+        self.is_abandoned = True
+        if self._task is not None:
             # not at once: a task that is cancelled before its first step never runs its clean-up
             asyncio.get_running_loop().call_soon(self._task.cancel)
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from service.errors import InvalidRequest
+from service.errors import InvalidRequest, Unavailable
 from service.storage.query import Query
 
 MOST_RUNNING = 2
@@ -38,21 +38,30 @@ class PointQuery:
 class Gathering:
     """The reads of one `PointQuery` on one event loop."""
 
-    def __init__(self, point: PointQuery, read: Read) -> None:
+    def __init__(self, point: PointQuery, read: Read, *, wait_s: float | None = None) -> None:
+        """`wait_s`: longest wait of a read that is queued, its statement included."""
         self._point = point
+        self._wait_s = wait_s
         self._read = read
         self._running = 0
         self._waiting: list[tuple[dict[str, Any], asyncio.Future[tuple[Any, ...] | None]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def read(self, params: dict[str, Any]) -> tuple[Any, ...] | None:
-        """The row, or None. Raises what the read raises."""
+        """The row, or None. Raises what the read raises; Unavailable when the queue did not move in time.
+
+        A server that hangs ends the statements one by one, each after its own time: those behind must not add them up.
+        """
         if self._running >= MOST_RUNNING:
             answer: asyncio.Future[tuple[Any, ...] | None] = (
                 asyncio.get_running_loop().create_future()
             )
             self._waiting.append((params, answer))
-            return await answer
+            try:
+                async with asyncio.timeout(self._wait_s):
+                    return await answer
+            except TimeoutError as error:
+                raise Unavailable(f"no answer within {self._wait_s:g} s") from error
         self._running += 1
         try:
             return await self._alone(params)

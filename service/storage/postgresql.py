@@ -168,7 +168,9 @@ class PostgresqlDatabase:
         """See `Database.read_point`: together with the others that wait for the server."""
         gathering = self._gatherings.get(point.one.name)
         if gathering is None:
-            gathering = self._gatherings[point.one.name] = Gathering(point, self.read)
+            gathering = self._gatherings[point.one.name] = Gathering(
+                point, self.read, wait_s=self._budget_s + GRACE_S
+            )
         return await gathering.read(params)
 
     async def _has_vectors(self) -> bool:

@@ -50,6 +50,26 @@ async def _all(server: Server, numbers: list[int]) -> list[Any]:
     return await asyncio.gather(*reads, return_exceptions=True)
 
 
+async def test_waiting_behind_a_server_that_hangs_has_an_end() -> None:
+    """Each statement ends after its own time; a queue of hundreds must not wait for one after the other."""
+    sent = 0
+
+    async def hangs(query: Query, params: dict[str, Any]) -> list[tuple[Any, ...]]:
+        nonlocal sent
+        sent += 1
+        await asyncio.sleep(0.2)
+        raise Unavailable("no answer")
+
+    gathering = Gathering(POINT, hangs, wait_s=0.2)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    reads = (gathering.read({"n": n}) for n in range(20 * MOST_TOGETHER))
+    found = await asyncio.gather(*reads, return_exceptions=True)
+    assert loop.time() - began < 1.0  # one after the other: 10 times 0.2 s
+    assert {type(error) for error in found} == {Unavailable}
+    assert sent <= 2 * MOST_RUNNING
+
+
 async def test_each_gets_its_own_row() -> None:
     server = Server()
     found = await _all(server, list(range(1, 201)))

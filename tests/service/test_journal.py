@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,50 @@ async def test_without_a_database_records_are_dropped_and_counted(
         counted = await rows(client, Counter.count, where=Counter.outcome == "hit")
         assert counted == [(1,)]
         assert "surehit_journal_dropped_total 1.0" in (await client.call("GET", "/metrics")).text
+
+
+async def test_the_end_of_a_worker_waits_for_the_batch_that_is_being_written(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write that is cut short by its caller is not done, and its records are in no buffer any more."""
+    monkeypatch.setattr("service.journal.FLUSH_S", 0.01)
+    async with running(sqlite_url, tmp_path, embedder=RIGGED) as client:
+        await client.line()
+        await client.store(ASKED, "answer")
+        await client.settled()
+        journal, write = client.cache.journal, client.cache.db.write
+        began = asyncio.Event()
+
+        async def slow(*work: Any, **how: Any) -> Any:
+            began.set()
+            await asyncio.sleep(0.2)
+            return await write(*work, **how)
+
+        monkeypatch.setattr(client.cache.db, "write", slow)
+        await client.lookup("Where is our manual")
+        await began.wait()
+        await journal.close()
+        assert len(await rows(client, Lookup.id)) == 1
+
+
+async def test_records_that_a_fault_of_ours_drops_are_counted(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(sqlite_url, tmp_path, embedder=RIGGED) as client:
+        await client.line()
+        await client.store(ASKED, "answer")
+        await client.settled()
+
+        async def broken(*_: Any, **__: Any) -> Any:
+            raise ValueError("a fault of ours")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("service.journal.FLUSH_S", 3600.0)
+            await client.lookup("Where is our manual")
+            patch.setattr(client.cache.db, "write", broken)
+            with pytest.raises(ValueError, match="of ours"):
+                await client.cache.journal.flush()
+        assert client.cache.journal.dropped == 1
 
 
 async def test_a_full_buffer_drops_the_newest_and_says_so(

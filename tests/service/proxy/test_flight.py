@@ -120,6 +120,30 @@ def test_kept_and_complete_calls_go_on_without_readers() -> None:
     asyncio.run(scene())
 
 
+def test_a_refresh_that_never_ends_is_ended_once_it_is_too_long_to_be_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody reads it, so nobody would ever take its bytes away."""
+    monkeypatch.setattr(module, "MAX_BUFFER", 1000)
+
+    async def scene() -> Flight:
+        found = Flight(b"")
+
+        async def upstream() -> None:
+            while True:
+                await found.add(b"x" * 100)
+                await asyncio.sleep(0)
+
+        task = found.start(upstream(), keep=True)
+        async with asyncio.timeout(5):
+            await asyncio.gather(task, return_exceptions=True)
+        return found
+
+    found = asyncio.run(scene())
+    assert found.is_abandoned
+    assert len(found.whole_body) <= 1100
+
+
 def test_waiting_for_the_head_has_an_end() -> None:
     """False when the time was up; true when head or failure is known."""
 

@@ -1,7 +1,8 @@
 """`surehit bench score --pairs`: a learned score on labelled pairs, learned on one part and judged on the other.
 
 Texts that may share an answer form one group, and a group is on one side; pairs of two groups that come to lie on two
-sides are left out. So no text of the judged part was seen.
+sides are left out. So no text of the judged part was learned from; its vectors, without labels, are in the space of
+places. "learned" is the kind that foretells unseen entries of the learned part better, as `surehit tune` takes it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 from evaluation.bench.score_traffic import embed
 from evaluation.evidence import BoolArray, FloatArray
 from evaluation.score.pairs import Rows
+from evaluation.score.region_training import fit_region, space_of
 from evaluation.score.training import fit
 from index.embedding import catalog
 from service.guards import judge
@@ -80,16 +82,17 @@ def run(
         tell(f"{name}: {len(pairs)} pairs")
         texts = list(dict.fromkeys(t for p in pairs for t in p[:2]))
         vector = dict(zip(texts, embed(texts, embedder, folder, tell=tell), strict=True))
-        found += _judge(name, pairs, [float(vector[a] @ vector[b]) for a, b, _ in pairs])
+        found += _judge(name, pairs, vector)
     return found
 
 
 def _judge(
-    name: str, pairs: Sequence[tuple[str, str, bool]], cosines: Sequence[float]
+    name: str, pairs: Sequence[tuple[str, str, bool]], vector: Mapping[str, Any]
 ) -> list[Recall]:
     sides = sides_of(pairs)
     kept = [n for n, (a, b, _) in enumerate(pairs) if sides[a] == sides[b]]
-    pairs, cosines = [pairs[n] for n in kept], [cosines[n] for n in kept]
+    pairs = [pairs[n] for n in kept]
+    cosines = [float(vector[a] @ vector[b]) for a, b, _ in pairs]
     learn = np.asarray([sides[a] for a, _, _ in pairs])
     weigh = weights_of(t for p, mine in zip(pairs, learn, strict=True) if mine for t in p[:2])
     x = np.asarray(
@@ -99,12 +102,24 @@ def _judge(
     refused = np.asarray([judge(a, b) is not None for a, b, _ in pairs], dtype=np.bool_)
     entry = np.unique([a for a, _, _ in pairs], return_inverse=True)[1]
     rows = Rows(x[learn], ~good[learn], np.ones(int(learn.sum())), entry[learn])
-    scorer = fit(rows, weigh, fingerprint="").scorer
-    learned = np.asarray([scorer.of_row(row) for row in x.tolist()])
+    of_words = fit(rows, weigh, fingerprint="")
+    queries = np.asarray([vector[b] for _, b, _ in pairs])
+    space = space_of([vector[t] for t in dict.fromkeys(t for p in pairs for t in p[:2])])
+    of_places = fit_region(rows, queries[learn], space, fingerprint="")
+    words = np.asarray([of_words.scorer.of_row(row) for row in x.tolist()])
+    place = np.asarray(
+        [
+            of_places.scorer.of_row([c], of_places.scorer.lift(v))
+            for c, v in zip(cosines, queries, strict=True)
+        ]
+    )
+    learned = place if of_places.loss < of_words.loss else words
     cosine = np.asarray(cosines)
     rules = {
         "cosine": cosine,
         "cosine + guards": np.where(refused, -np.inf, cosine),
+        "words + guards": np.where(refused, -np.inf, words),
+        "place + guards": np.where(refused, -np.inf, place),
         "learned": learned,
         "learned + guards": np.where(refused, -np.inf, learned),
     }

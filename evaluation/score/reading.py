@@ -191,7 +191,12 @@ async def lifts(
     if scorer is None or not scorer.needs_vector:
         return {}
     vectors = await desk.vectors(policy, list(dict.fromkeys(queries)))
-    return {text: scorer.lift(vector) for text, vector in vectors.items()}
+    lift = scorer.lift
+
+    def work() -> dict[str, float]:
+        return {text: lift(vector) for text, vector in vectors.items()}
+
+    return await asyncio.to_thread(work)
 
 
 def probability(

@@ -14,7 +14,7 @@ FUNCTION = frozenset(
 )
 
 LIGHT = frozenset(
-    """一共 总共 合计 坐 乘 乘坐 搭 搭乘 用户 人 客户 东西 事情 问题 时间 地方 内容 功能 系统 页面 选项 进行 相关 有关 信息 我想 想找 一般 通常 平时 经常 一直
+    """吃过饭 吃过 吃完 吃饱 吃饱喝足 吃点 吃点饭 吃点东西 吃点儿 吃顿 吃顿饭 吃个饭 吃好 吃撑 吃货 吃东西 吃随便 吃一顿 吃个 吃些 一共 总共 合计 坐 乘 乘坐 搭 搭乘 用户 人 客户 东西 事情 问题 时间 地方 内容 功能 系统 页面 选项 进行 相关 有关 信息 我想 想找 一般 通常 平时 经常 一直
     最好 值得 好玩 合适 不错 玩 游玩 吃 住 休息 逛 转转 溜达 吃饭 吃完饭 朋友 家人 妈妈 晚上 明天 建议 特色 资源 意思 方面 要求 条件 一顿 一口 一会 一趟 口福 遗憾 收获 空 空闲 计划""".split()
 )
 
@@ -104,7 +104,7 @@ NARROWING = frozenset(
 """Modifiers that narrow what is asked about, in whatever words the rest is put."""
 
 OFFERING = frozenset(
-    "有 提供 吃到 能吃 想吃 爱吃 要吃 喝 名叫 名为 带有 含有 配有 配备 支持 能做 会做".split()
+    "有 提供 吃 尝 品尝 尝尝 吃到 能吃到 可以吃到 想吃到 吃得到 喝到 能喝到 买到 能买到 可以买到 有卖 能吃 想吃 爱吃 要吃 喝 名叫 名为 带有 含有 配有 配备 支持 能做 会做".split()
 )
 """Verbs after which a request names what the thing wanted must have."""
 

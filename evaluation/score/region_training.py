@@ -21,6 +21,8 @@ from service.score.region import Region, as_bytes, bells, centred
 from service.score.scorer import REGION, Model, dump
 
 POINTS = 128
+TEXTS_PER_POINT, LEAST_MEMBERS = 8, 3
+"""A point is a mean of several texts: what is kept of a line must not be one text's own vector."""
 WIDTH = 4.0
 """κ of the bells, on vectors less their mean: a place is as wide as a topic. 2 and 8 gave the same within chance."""
 PULLS = (0.3, 1.0, 3.0)
@@ -72,16 +74,20 @@ class Curve:
 
 
 def space_of(vectors: Any) -> Space:
-    """The space of a line's texts, from vectors of shape (m, d). Deterministic. Raises ValueError for m < 2."""
+    """The space of a line's texts, from vectors of shape (m, d). Deterministic. Raises ValueError for too few."""
     from sklearn.cluster import KMeans
 
     given = np.asarray(vectors, dtype=np.float32)
-    if len(given) < 2:
-        raise ValueError("a space needs at least two texts")
+    if len(given) < LEAST_MEMBERS:
+        raise ValueError(f"a space needs at least {LEAST_MEMBERS} texts")
     centre = given.mean(axis=0)
     moved = centred(given, centre)
-    found = KMeans(min(POINTS, len(moved)), n_init=1, max_iter=20, random_state=0).fit(moved)
-    points = found.cluster_centers_
+    clusters = min(POINTS, max(len(moved) // TEXTS_PER_POINT, 1))
+    found = KMeans(clusters, n_init=1, max_iter=20, random_state=0).fit(moved)
+    members = np.bincount(found.labels_, minlength=clusters)
+    points = found.cluster_centers_[members >= LEAST_MEMBERS]
+    if not len(points):
+        raise ValueError("no texts lie together")
     points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-9)
     points = points.astype(np.float32)
     value, vector = np.linalg.eigh(bells(points, points, WIDTH))

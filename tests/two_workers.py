@@ -106,16 +106,29 @@ async def add_keys(url: str, *names: str, **settings: Any) -> list[str]:
 class Pair:
     """The two workers, which may be ended and started again one by one."""
 
-    def __init__(self, url: str, data_dir: Path, *, model: str = "hash", **settings: Any) -> None:
+    def __init__(
+        self,
+        url: str,
+        data_dir: Path,
+        *,
+        model: str = "hash",
+        models: Path | None = None,
+        **settings: Any,
+    ) -> None:
+        """`models`: where the product's own are built; without, a stand-in that `model` steers (see `tests.knobs`)."""
         self.url = url
         self.model = data_dir / "model"
-        """Its content steers the stand-in of the models in both (see `tests.knobs`)."""
-        data_dir.mkdir(exist_ok=True)
-        self.model.write_text(model)
+        self._folders = [data_dir / name for name in ("a", "b")]
+        for folder in self._folders:
+            folder.mkdir(parents=True)
+            if models is not None:
+                (folder / "models").symlink_to(models)
+        if models is None:
+            self.model.write_text(model)
+            settings["FAULT_MODEL"] = str(self.model)
         # a machine that is busy with other tests must not make lookups degrade
         patience = {"SUREHIT_EMBED_BUDGET_MS": "10000", "SUREHIT_DATABASE_BUDGET_MS": "10000"}
-        self._settings = patience | {"FAULT_MODEL": str(self.model)} | settings
-        self._folders = [data_dir / name for name in ("a", "b")]
+        self._settings = patience | settings
         self.workers = [self._start(n) for n in range(2)]
 
     async def ready(self) -> None:

@@ -90,3 +90,17 @@ async def live(client: Client, line: str = "faq", headers: dict[str, str] | None
     stats = (await client.call("GET", "/v1/stats", headers=headers)).json()
     count: int = stats["lines"][line]["entries"]["live"]
     return count
+
+
+async def found_by(client: Client, prompts: Sequence[str]) -> dict[str, list[Any]]:
+    """[tier, answer] of each prompt and then of its rewording."""
+    found = {}
+    for text in prompts:
+        exact, near = await client.lookup(text), await client.lookup(text + "?")
+        found[text] = [
+            exact.get("tier"),
+            exact.get("response"),
+            near.get("tier"),
+            near.get("response"),
+        ]
+    return found

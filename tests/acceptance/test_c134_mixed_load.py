@@ -6,12 +6,14 @@ import random
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.acceptance.many import live
 from tests.harness import REAL_MODELS, Client, running
+from tests.two_workers import two_workers
 
-SECONDS = float(os.environ.get("SUREHIT_TEST_LOAD_S", "6"))
+SECONDS = float(os.environ.get("SUREHIT_TEST_LOAD_S", "4"))
 CLIENTS, TENANTS = 16, 4
 LONG = "clause of the agreement between the parties " * 290  # about 2,000 words
 VERBS = ("open", "close", "paint", "sell", "clean", "move", "repair", "measure")
@@ -35,23 +37,58 @@ async def test_c134_mixed_load_leaves_rows_and_index_agreeing(
         database_budget_ms=60_000,
     ) as client:
         client.cache.partitions._indexes._crossing = 32
-        headers = [await client.key(f"t{n}") for n in range(TENANTS)]
-        for one in headers:
-            await client.line(headers=one)
-        until = asyncio.get_running_loop().time() + SECONDS
-        kept: list[dict[str, str]] = [{} for _ in range(CLIENTS)]
-        await asyncio.gather(
-            *(_client(client, n, headers[n % TENANTS], until, kept[n]) for n in range(CLIENTS))
-        )
-        for tenant in range(TENANTS):
-            mine = {k: v for n in range(tenant, CLIENTS, TENANTS) for k, v in kept[n].items()}
-            for text, answer in mine.items():
-                found = await client.lookup(text, headers=headers[tenant])
-                assert (found.get("tier"), found.get("response")) == ("exact", answer)
-            await client.lookup("nothing like it", headers=headers[tenant])
-            rows = await live(client, headers=headers[tenant])
-            assert rows == len(mine)
+        headers, _ = await _mixed(client)
         await _index_equals_rows(client, headers)
+
+
+@pytest.mark.slow
+async def test_c134_mixed_load_on_two_workers(
+    database_url: str, tmp_path: Path, models_dir: Path
+) -> None:
+    """The same, each request to the other of two workers; both find by meaning what there is, and nothing else."""
+    async with two_workers(
+        database_url, tmp_path, models=models_dir, knobs={"service.partitions.CROSSING": 32}
+    ) as client:
+        headers, kept = await _mixed(client)
+        for worker in client.pair.workers:
+            async with httpx2.AsyncClient(base_url=worker.url, timeout=60) as http:
+                for tenant, texts in enumerate(kept):
+                    short = {text for text in texts if LONG not in text}
+                    for text in sorted(short)[:15]:
+                        body = {"line": "faq", "prompt": text + "?"}
+                        found = (
+                            await http.post("/v1/lookup", json=body, headers=headers[tenant])
+                        ).json()
+                        assert (found.get("tier"), found.get("response")) == (
+                            "semantic",
+                            texts[text],
+                        )
+
+
+async def _mixed(client: Client) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """The load, and then everything that was acknowledged and not deleted is there.
+
+    Headers and answers by text, per tenant.
+    """
+    headers = [await client.key(f"t{n}") for n in range(TENANTS)]
+    for one in headers:
+        await client.line(headers=one)
+    until = asyncio.get_running_loop().time() + SECONDS
+    kept: list[dict[str, str]] = [{} for _ in range(CLIENTS)]
+    await asyncio.gather(
+        *(_client(client, n, headers[n % TENANTS], until, kept[n]) for n in range(CLIENTS))
+    )
+    of_tenant = [
+        {k: v for n in range(tenant, CLIENTS, TENANTS) for k, v in kept[n].items()}
+        for tenant in range(TENANTS)
+    ]
+    for one, mine in zip(headers, of_tenant, strict=True):
+        for text, answer in mine.items():
+            found = await client.lookup(text, headers=one)
+            assert (found.get("tier"), found.get("response")) == ("exact", answer)
+        await client.lookup("nothing like it", headers=one)
+        assert await live(client, headers=one) == len(mine)
+    return headers, of_tenant
 
 
 async def _client(

@@ -116,7 +116,7 @@ def test_a_pattern_that_runs_away_holds_the_request_back_in_time() -> None:
     found = classify("x" * 5_000, extra={"acting": [r"(x+x+)+y"]})
     assert found is not None
     assert found.reason == "acting"
-    assert time.perf_counter() - start < 1.0
+    assert time.perf_counter() - start < 10.0  # without a limit: years
 
 
 def test_the_middle_of_a_long_text_is_material_not_request() -> None:

@@ -170,11 +170,11 @@ async def test_a_service_embeds_through_the_server(
         server.status, server.delay_s = 503, 0.0
         down = await b.lookup("Where might the manual be?")
         assert down["reason"] == "degraded"
-        server.status, server.delay_s = 200, 3.0
+        server.status, server.delay_s = 200, 6.0
         began = time.monotonic()
         slow = await b.lookup("Where could the manual be?")
         assert slow["reason"] == "degraded"
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < 5
         assert (await b.lookup("Where is the manual"))["tier"] == "exact"
         await asyncio.to_thread(server.rest)
 

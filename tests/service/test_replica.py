@@ -173,7 +173,7 @@ async def test_without_its_standby_a_worker_reads_from_the_primary(
         began = time.monotonic()
         assert await nearest(client, vectors(5)[2], 1) == [(3, 1.0)]
         assert await nearest(client, vectors(5)[3], 1) == [(4, 1.0)]
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10
 
 
 def test_both_names_of_the_setting_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:

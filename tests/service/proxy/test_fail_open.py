@@ -93,7 +93,7 @@ def test_trouble_of_the_database_is_a_miss(breakable: Any, how: str, stream: boo
         reply = rig.chat(text, stream=stream)
         assert reply.status_code == 200
         assert cache_status(reply) == {"fwd": "miss", "detail": "degraded"}
-    assert time.monotonic() - began < 6
+    assert time.monotonic() - began < 20  # a write that hangs takes 60
     assert rig.chat("A bypass", n=2).status_code == 200
     database.how = None
     assert cache_status(rig.chat("Stored before"))["hit"] is True

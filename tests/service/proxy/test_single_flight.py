@@ -112,7 +112,7 @@ def test_call_ends_when_its_last_reader_leaves(sqlite_url: str, tmp_path: Path) 
         assert rig.calls()["aborted"] == 1
         began = time.monotonic()
         assert cache_status(rig.chat("Never read"))["fwd"] == "miss"
-        assert time.monotonic() - began < 2  # far less than the lease or the patience of followers
+        assert time.monotonic() - began < 5  # far less than the lease or the patience of followers
 
 
 def test_plain_and_streaming_requests_share_a_call(sqlite_url: str, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_plain_and_streaming_requests_share_a_call(sqlite_url: str, tmp_path: Pa
 def test_hanging_call_is_left_for_one_that_is_shared(sqlite_url: str, tmp_path: Path) -> None:
     """Followers lose patience; the first calls anew and the others join it: two calls for twenty requests."""
     with rigged(sqlite_url, tmp_path, collapse_wait_s=0.4) as rig:
-        rig.fault(first_byte_s=3.0)
+        rig.fault(first_byte_s=5.0)
 
         async def scene() -> tuple[float, list[httpx2.Response]]:
             leader = asyncio.create_task(together(rig, [chat("Slow")]))
@@ -143,7 +143,7 @@ def test_hanging_call_is_left_for_one_that_is_shared(sqlite_url: str, tmp_path: 
 
         took, replies = asyncio.run(scene())
         assert {r.status_code for r in replies} == {200}
-        assert took < 2.5
+        assert took < 4.5
         assert rig.call_count == 2
 
 

@@ -103,10 +103,10 @@ def test_revalidation_serves_at_once_and_fetches_behind(aged: Rig, clock: Clock)
     aged.line(ttl_s=10, stale_while_revalidate_s=60)
     aged.chat("Refresh me")
     clock.turn(30)
-    aged.fault(first_byte_s=1.0)
+    aged.fault(first_byte_s=4.0)
     began = time.monotonic()
     stale = aged.chat("Refresh me")
-    assert time.monotonic() - began < 0.9
+    assert time.monotonic() - began < 3.5
     assert cache_status(stale) == {"hit": True, "ttl": -20, "detail": "stale-while-revalidate"}
     wait_for_calls(aged, 2)
     fresh = aged.chat("Refresh me")

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,50 +14,32 @@ import httpx2
 import pytest
 
 from service import fake_upstream
-from tests.review_ui.conftest import free_port, wait_for
 from tests.service.proxy.rig import cache_status, chat
 from tests.service.proxy.test_single_flight import text_of
+from tests.workers import Worker
 
 pytestmark = pytest.mark.slow
 
 AUTHORIZED = {"authorization": "Bearer sk-caller"}
 
 
-@dataclass
-class Worker:
-    """A service in a process of its own."""
-
-    process: subprocess.Popen[bytes]
-    base: str
-
-    @property
-    def url(self) -> str:
-        """Its chat completions."""
-        return f"{self.base}/openai/v1/chat/completions"
-
-
 @contextmanager
 def two_workers(url: str, data_dir: Path, upstream: str) -> Iterator[tuple[Worker, Worker]]:
     """Two workers on one database, started at the same time."""
-    settings = {"SUREHIT_DATABASE_URL": url, "SUREHIT_OPENAI_BASE_URL": f"{upstream}/v1"}
-    workers = []
-    for name in ("a", "b"):
-        port = free_port()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "service.cli", "serve", "--port", str(port)],
-            env=os.environ | settings | {"SUREHIT_DATA_DIR": str(data_dir / name)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        workers.append(Worker(process, f"http://127.0.0.1:{port}"))
+    upstreams = {"SUREHIT_OPENAI_BASE_URL": f"{upstream}/v1"}
+    workers = [Worker(data_dir / name, url, **upstreams) for name in ("a", "b")]
     try:
         for worker in workers:
-            wait_for(f"{worker.base}/healthz")
+            asyncio.run(worker.ready())
         yield workers[0], workers[1]
     finally:
         for worker in workers:
-            worker.process.kill()
-            worker.process.wait(30)
+            worker.kill()
+
+
+def completions(worker: Worker) -> str:
+    """The address of its chat completions."""
+    return f"{worker.url}/openai/v1/chat/completions"
 
 
 def calls(upstream: str) -> int:
@@ -81,7 +59,7 @@ def test_killed_leader_frees_the_other_workers_clients(
         two_workers(request.getfixturevalue(f"{database}_url"), tmp_path, upstream) as (one, two),
     ):
         line = {"mode": "exact"}
-        httpx2.put(f"{one.base}/v1/lines/default", json=line, trust_env=False).raise_for_status()
+        httpx2.put(f"{one.url}/v1/lines/default", json=line, trust_env=False).raise_for_status()
         if not streams:  # the call must still be in the air when its worker dies
             fault = {"first_byte_s": 60}
             httpx2.post(f"{upstream}/__faults", json=fault, trust_env=False).raise_for_status()
@@ -89,13 +67,17 @@ def test_killed_leader_frees_the_other_workers_clients(
 
         async def scene() -> tuple[list[Any], list[Any], float]:
             async with httpx2.AsyncClient(timeout=60, headers=AUTHORIZED, trust_env=False) as http:
-                led = [asyncio.create_task(http.post(one.url, json=body)) for _ in range(3)]
+                led = [
+                    asyncio.create_task(http.post(completions(one), json=body)) for _ in range(3)
+                ]
                 while await asyncio.to_thread(calls, upstream) < 1:  # noqa: ASYNC110 - another thread's count
                     await asyncio.sleep(0.02)
-                followers = [asyncio.create_task(http.post(two.url, json=body)) for _ in range(5)]
+                followers = [
+                    asyncio.create_task(http.post(completions(two), json=body)) for _ in range(5)
+                ]
                 await asyncio.sleep(1.0)
                 assert await asyncio.to_thread(calls, upstream) == 1
-                one.process.send_signal(signal.SIGKILL)
+                one.send_signal(signal.SIGKILL)
                 began = time.monotonic()
                 dead = await asyncio.gather(*led, return_exceptions=True)
                 return dead, await asyncio.gather(*followers), time.monotonic() - began
@@ -112,6 +94,6 @@ def test_killed_leader_frees_the_other_workers_clients(
         assert calls(upstream) == 2
         assert took_s < 30
         began = time.monotonic()
-        again = httpx2.post(two.url, json=body, headers=AUTHORIZED, trust_env=False)
+        again = httpx2.post(completions(two), json=body, headers=AUTHORIZED, trust_env=False)
         assert cache_status(again)["hit"] is True
         assert time.monotonic() - began < 2

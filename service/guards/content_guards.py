@@ -9,6 +9,7 @@ from service.guards.analysis import Analysis
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
 from service.guards.lexicon.choices import choices
+from service.guards.matching import same_han
 from service.guards.read_han import OFFERED
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
@@ -162,6 +163,9 @@ def case(pair: Alignment) -> Refusal | None:
 
 def slot(pair: Alignment) -> Refusal | None:
     """Refuse where one wording is used twice with other content in one place."""
+    things = _other_thing(pair)
+    if things:
+        return Refusal("slot", f"{things[0]} vs {things[1]}")
     if _is_elsewhere(pair) or _is_other_material(pair) or _is_other_object(pair):
         return Refusal("slot", f"{_show(pair.only_a())} vs {_show(pair.only_b())}")
     shortest = max(len(pair.a.skeleton), len(pair.b.skeleton)) <= _SHORT
@@ -213,11 +217,40 @@ def _stand_in(pair: Alignment, text: Analysis, other: list[Unit]) -> list[Unit]:
     since one of them may be a small word elsewhere (成都, 重庆).
     """
     units = pair.only_a("light", "num") if text is pair.a else pair.only_b("light", "num")
+    if not units and other:
+        units = _small_deed(pair, text, other)
     if not units and any(unit.kind == "han" for unit in other):
         start, end = pair.shared
         middle = text.skeleton[start : len(text.skeleton) - end]
         units = [Unit(key, "han", "", key) for key in middle if len(key) == 1]
     return units
+
+
+def _other_thing(pair: Alignment) -> tuple[str, str] | None:
+    """Two things of common names (account, order; 用户, 页面), of which each text has its own.
+
+    Such words carry little where they are put in or left out, and all where one takes the other's place.
+    """
+    if _own(pair.only_a()) or _own(pair.only_b()):
+        return None
+    mine, yours = (
+        [unit.key for unit in units if unit.key in en.THINGS or unit.key in zh.THINGS]
+        for units in (pair.only_a("light"), pair.only_b("light"))
+    )
+    return (mine[0], yours[0]) if len(mine) == len(yours) == 1 else None
+
+
+def _small_deed(pair: Alignment, text: Analysis, other: list[Unit]) -> list[Unit]:
+    """A verb of little content (find, use, 使用) that is the one word that another has replaced."""
+    start, end = pair.shared
+    middles = [side.skeleton[start : len(side.skeleton) - end] for side in (pair.a, pair.b)]
+    if any(len(middle) != 1 for middle in middles):
+        return []
+    key = middles[text is pair.b][0]
+    lemma = words.inflection(key).lemma if key.isascii() else key
+    is_deed = lemma in zh.SMALL_DEEDS or lemma in en.SMALL_DEEDS
+    is_same = any(same_han(lemma, unit.key) or words.same(lemma, unit.key) for unit in other)
+    return [Unit(key, "light", "", key)] if is_deed and not is_same else []
 
 
 def extra(pair: Alignment) -> Refusal | None:

@@ -91,6 +91,14 @@ KINDS = """
 """
 """Words of one line are kinds of one thing: two texts that name different ones ask for different things."""
 
+THINGS = frozenset(
+    "用户 客户 功能 系统 页面 选项 信息 内容 朋友 家人 妈妈 计划 要求 条件 资源 特色".split()
+)
+"""Light words that name things: one in another's place is another question."""
+
+SMALL_DEEDS = frozenset("使用 用 看 找 处理 介绍 操作 打".split())
+"""Verbs of little content that still are another deed where one word is replaced by them."""
+
 LEXICAL_NEGATIVES = frozenset("取消 解除 停止 撤销 避免 防止 忽略 跳过 排除".split())
 """Verbs that turn what follows round. They count only where the other text lacks them."""
 

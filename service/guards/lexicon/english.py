@@ -60,6 +60,16 @@ LIGHT = frozenset(
     beside inside outside like other instead""".split()
 )
 
+THINGS = frozenset(
+    """account address amount app application button business company customer feature function guest item member menu
+    name number option order page plan point question reason request screen section service setting settings site
+    system tab team time user website""".split()
+)
+"""Light words that name things a service has: one in another's place is another question."""
+
+SMALL_DEEDS = frozenset("find use make keep take put".split())
+"""Verbs of little content that still are another deed where one word is replaced by them."""
+
 TIER_NAMES = frozenset(
     "team business individual family group personal company organization developer advanced essential growth lite light hobby community".split()
 )

@@ -54,6 +54,12 @@ TEXTS = st.one_of(
         ("case", "Who speaks Polish here?", "Who speaks polish here?"),
         ("name", "How do I reach Priya?", "How do I reach Marek?"),
         ("slot", "Can cats eat pears?", "Can dogs eat pears?"),
+        ("slot", "How do I delete my account?", "How can I delete an order?"),
+        ("slot", "How do I find a draft?", "How do I replace a draft?"),
+        ("slot", "优惠券怎么领取", "优惠券怎么使用"),
+        ("time", "这周五发车吗", "下周五发车吗"),
+        ("antonym", "How do I scroll up?", "How do I scroll down?"),
+        ("negation", "怎么取消群聊静音", "怎么把群聊静音"),
         (
             "extra",
             "What are the opening hours?",

@@ -30,6 +30,7 @@ from tests.faults.parts import (
     under_load,
     well_after,
 )
+from tests.faults.test_workers import near
 from tests.workers import Worker, worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -178,6 +179,27 @@ def _take_all(
             while len(taken) < 6:
                 taken.append(psycopg.connect(address))
     assert len(taken) == 6
+
+
+async def test_a_transaction_stays_open(server: Server, tmp_path: Path, row: Row) -> None:
+    """A dump, or a session that somebody forgot: what is newer than it is read again for every search, and found."""
+    name = server.database()
+    (tmp_path / "model").write_text("hash")
+    clients = Clients(rewords=True)
+    async with worker(tmp_path, server.url(name), FAULT_MODEL=str(tmp_path / "model")) as one:
+        await make_line(one.url, mode="serve", threshold=0.9)
+        with psycopg.connect(server.address.replace("/postgres?", f"/{name}?")) as forgotten:
+            forgotten.execute("SELECT pg_current_xact_id()")
+            async with clients.working(one.url):
+                await clients.told(60)
+            assert await near(clients, one.url) == len(clients.acknowledged)
+        recovery = await well_after(one.url)
+        lost = await clients.lost(one.url)
+    assert set(clients.seen) == {"hit", "store 201"}, clients.seen
+    assert not clients.wrong
+    assert clients.slowest_lookup_s < 5
+    row("a transaction of somebody else stays open (a dump, a forgotten session)", saw=clients.summary(), lost=len(lost),
+        of=len(clients.acknowledged), recovery_s=recovery)  # fmt: skip
 
 
 async def test_a_worker_is_cut_off_and_comes_back(server: Server, tmp_path: Path, row: Row) -> None:

@@ -182,7 +182,7 @@ def _take_all(
 
 
 async def test_a_transaction_stays_open(server: Server, tmp_path: Path, row: Row) -> None:
-    """A dump, or a session that somebody forgot: what is newer than it is read again for every search, and found."""
+    """A session that wrote and was forgotten: what is newer than it is read again by every search, and found."""
     name = server.database()
     (tmp_path / "model").write_text("hash")
     clients = Clients(rewords=True)
@@ -198,8 +198,8 @@ async def test_a_transaction_stays_open(server: Server, tmp_path: Path, row: Row
     assert set(clients.seen) == {"hit", "store 201"}, clients.seen
     assert not clients.wrong
     assert clients.slowest_lookup_s < 5
-    row("a transaction of somebody else stays open (a dump, a forgotten session)", saw=clients.summary(), lost=len(lost),
-        of=len(clients.acknowledged), recovery_s=recovery)  # fmt: skip
+    row("a transaction of somebody else, which has written, stays open", saw=clients.summary(),
+        lost=len(lost), of=len(clients.acknowledged), recovery_s=recovery)  # fmt: skip
 
 
 async def test_a_worker_is_cut_off_and_comes_back(server: Server, tmp_path: Path, row: Row) -> None:

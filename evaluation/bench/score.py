@@ -31,8 +31,8 @@ from evaluation.evidence import (
     make_lookups,
 )
 from evaluation.planning import first_plan, next_plan
-from evaluation.score.adoption import LEARN_SHARE, MOST_IN_SPACE
-from evaluation.score.comparison import Comparison, compare
+from evaluation.score.adoption import LEARN_SHARE, MOST_IN_SPACE, foretells_better
+from evaluation.score.comparison import Comparison, compare, foretold
 from evaluation.score.pairs import Rows
 from evaluation.score.region_training import fit_region, space_of
 from evaluation.score.training import fit
@@ -456,7 +456,8 @@ def _placed(
         used=int(rows.size),
         thresholds=PROBABILITIES,
     )
-    return replace(done, adopted=found.is_better)
+    gain = foretold(fitted.alone, fitted.unseen, bad[rows], 1.0 / probability, cluster)
+    return replace(done, adopted=foretells_better(found, gain))
 
 
 def _peers(traffic: Traffic, log: Log, bare: _Scored, quarter: Any, labels: int) -> list[Outcome]:

@@ -21,7 +21,7 @@ from evaluation.desk import Desk, log
 from evaluation.evidence import FloatArray, make_labels
 from evaluation.planning import next_plan
 from evaluation.score import reading
-from evaluation.score.comparison import Comparison, compare
+from evaluation.score.comparison import Comparison, Foretold, compare, foretold
 from evaluation.score.pairs import Pair, cut, cut_at, rows_of
 from evaluation.score.training import train, train_place
 from index.types import Vector
@@ -69,6 +69,7 @@ class Trial:
     held_out: tuple[Pair, ...] = ()
     unseen: tuple[float, ...] | None = None
     """Of a cross-fitted trial: what was said of each held-out pair by a fit that had not seen its entry."""
+    foretold: Foretold | None = None
     is_past: bool = False
     """True when it was learned from labels before the present evidence alone."""
 
@@ -88,6 +89,7 @@ class Trial:
             "score": None if self.scorer is None else self.scorer.version,
             "kind": None if self.scorer is None else self.scorer.kind,
             "comparison": None if self.comparison is None else asdict(self.comparison),
+            "foretold": None if self.foretold is None else asdict(self.foretold),
             "text": self.sentence(),
         }
 
@@ -105,7 +107,7 @@ class Trial:
             return (
                 f"a score learned from {self.learned_from} labels is better on entries that it has not seen: "
                 f"{c.new_hit_rate:.1%} of lookups against {c.old_hit_rate:.1%} at {c.cap:.1%} false hits; "
-                f"difference {c.lower:+.1%} to {c.upper:+.1%}"
+                f"difference {c.lower:+.1%} to {c.upper:+.1%}{self._loss()}"
             )
         if self.answer == "better":
             return f"a score learned from {self.learned_from} labels is better: {measured}"
@@ -115,6 +117,10 @@ class Trial:
             else f"about {self.labels_missing} more labels would show such a difference if it is real"
         )
         return f"{stay}: a score learned from {self.learned_from} labels is not shown to be better ({measured}); {more}"
+
+    def _loss(self) -> str:
+        gain = self.foretold
+        return "" if gain is None else f"; log loss less by {gain.lower:.3f} to {gain.upper:.3f}"
 
 
 async def trial(
@@ -204,40 +210,50 @@ async def _cross_fitted(
     lookups = await reading.lookups_after(desk, policy, after=pairs[0].at_ms - 1)
     fingerprint = await desk.fingerprint(policy)
 
-    def work() -> tuple[Scorer, Comparison, FloatArray] | None:
+    def work() -> tuple[Scorer, Comparison, Foretold, FloatArray] | None:
         rows = rows_of(pairs, WordWeights({}))
         place = train_place(pairs, rows, texts, vectors, fingerprint=fingerprint)
         if place is None:
             return None
         unseen = 1.0 / (1.0 + np.exp(-place.unseen))
+        weight = 1.0 / np.asarray([p.inclusion_probability for p in pairs], dtype=np.float64)
+        level = policy.config.confidence if confidence is None else confidence
         found = compare(
             _scores(None, pairs, {}),
             unseen,
             rows.bad,
-            1.0 / np.asarray([p.inclusion_probability for p in pairs], dtype=np.float64),
+            weight,
             rows.cluster,
             lookups=max(lookups, 1),
             cap=policy.config.target_false_hit_rate if cap is None else cap,
-            confidence=policy.config.confidence if confidence is None else confidence,
+            confidence=level,
         )
-        return place.scorer, found, unseen
+        gain = foretold(place.alone, place.unseen, rows.bad, weight, rows.cluster, confidence=level)
+        return place.scorer, found, gain, unseen
 
     made = await asyncio.to_thread(work)
     if made is None:
         return None
-    scorer, found, unseen = made
+    scorer, found, gain, unseen = made
+    better = foretells_better(found, gain)
     return Trial(
-        "better" if found.is_better else "not_better",
+        "better" if better else "not_better",
         COSINE,
         len(pairs),
         len(pairs),
-        None if found.is_better else _would_show(found),
+        None if better else _would_show(found),
         found,
         scorer,
         pairs[0].at_ms - 1,
         tuple(pairs),
         unseen=tuple(unseen.tolist()),
+        foretold=gain,
     )
+
+
+def foretells_better(found: Comparison, gain: Foretold) -> bool:
+    """Whether a score is worth collecting labels for, in shadow: it hits more, or foretells more and hits no less."""
+    return found.is_better or (gain.lower > 0.0 and found.new_hit_rate >= found.old_hit_rate)
 
 
 def labels_missing(earlier: list[Pair], later: list[Pair]) -> int:

@@ -38,12 +38,14 @@ _SMALLEST = 1e-4  # of the greatest eigenvalue; what lies under it is noise of t
 class Fitted:
     """A scorer, and what its kind says of each row when it has not seen the row's entry.
 
-    ``unseen`` are log odds, shape (n,), ``loss`` is their weighted log loss.
+    ``unseen`` and ``alone`` are log odds, shape (n,), ``loss`` is their weighted log loss.
     """
 
     scorer: Scorer
     loss: float
     unseen: FloatArray
+    alone: FloatArray
+    """What the cosine alone says of each row in the same way."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,8 @@ def fit_region(rows: Rows, vectors: Any, space: Space, *, fingerprint: str) -> F
             region=region,
         )
     )
-    return Fitted(scorer, loss, tried[pull])
+    alone = out_of_fold(rows, coordinates[:, :0], pull=pull)
+    return Fitted(scorer, loss, tried[pull], alone)
 
 
 def learn(

@@ -22,6 +22,7 @@ from evaluation.score.region_training import (
     Fitted,
     fit_region,
     log_loss,
+    out_of_fold,
     space_of,
 )
 from index.types import Vector
@@ -106,7 +107,8 @@ def fit(rows: Rows, words: WordWeights, *, fingerprint: str) -> Fitted:
         )
     )
     odds = slope * raw + cosine_slope * cosine + offset
-    return Fitted(scorer, log_loss(odds, good, weight), odds)
+    alone = out_of_fold(rows, np.zeros((len(rows), 0)), pull=1.0)
+    return Fitted(scorer, log_loss(odds, good, weight), odds, alone)
 
 
 def export(booster: Any) -> Trees:

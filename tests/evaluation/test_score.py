@@ -15,7 +15,7 @@ from evaluation.backtest import Rule, backtest
 from evaluation.desk import Desk, desk_of
 from evaluation.publish import Void
 from evaluation.score import adoption, reading, training
-from evaluation.score.comparison import compare
+from evaluation.score.comparison import compare, foretold
 from evaluation.score.pairs import Pair, Rows
 from evaluation.score.region_training import fit_region, learn, space_of
 from evaluation.score.training import calibrate, export, fit, grow
@@ -238,6 +238,23 @@ async def test_labels_of_a_new_window_certify_a_score_that_was_learned_before_it
         assert (await trusted)[0].hits > 500
         kept = await tuning.tune(desk, "default", line="faq", by="test")
         assert kept.report["score"]["trial"] is None  # a certified score stays
+
+
+@pytest.mark.parametrize(("tells", "lower_is_over_0"), [(True, True), (False, False)])
+def test_what_foretells_verdicts_lowers_the_loss_and_chance_does_not(
+    tells: bool, lower_is_over_0: bool
+) -> None:
+    rng = np.random.default_rng(9)
+    bad = rng.uniform(size=400) < 0.15
+    old = np.full(400, 1.7)
+    new = old + (np.where(bad, -1.0, 0.5) if tells else rng.normal(0.0, 0.5, 400))
+    ones, each = np.ones(400), np.arange(400)
+    found = foretold(old, new, bad, ones, each)
+    assert (found.lower > 0.0) is lower_is_over_0
+    assert found.lower <= found.gain <= found.upper
+    assert foretold(old, old, bad, ones, each).lower == 0.0
+    twice = foretold(old, new, bad, 2.0 * ones, each)
+    assert twice.gain == pytest.approx(found.gain)
 
 
 async def test_a_score_of_places_needs_few_labels_and_lays_none_aside(

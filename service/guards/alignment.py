@@ -89,6 +89,10 @@ _SMALL_TURNS = {
         "来 去",
         "里 外",
         "前 后",
+        "里面 外面",
+        "上面 下面",
+        "前面 后面",
+        "左边 右边",
     )
     for word, other in (pair.split(), pair.split()[::-1])
 }

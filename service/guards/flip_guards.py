@@ -168,8 +168,8 @@ def _reworded(pair: Alignment) -> bool:
     return max((words_a - words_b).total(), (words_b - words_a).total()) > _MOST_OTHER_WORDS
 
 
-_PERSONS = dict.fromkeys("i me we us 我 我们 给我".split(), "first") | dict.fromkeys(
-    "he him she her they them 他 她 他们 她们".split(), "third"
+_PERSONS = dict.fromkeys("i me my we us our 我 我们 给我".split(), "first") | dict.fromkeys(
+    "he him his she her they them their 他 她 他们 她们".split(), "third"
 )
 _OR = frozenset({"or", "还是"})
 _CONTRAST = re.compile(
@@ -218,6 +218,9 @@ def _kinds_swapped(pair: Alignment) -> str:
     )
     if sorted(persons_a) == sorted(persons_b) == ["first", "third"] and persons_a != persons_b:
         return f"{' '.join(persons_a)} vs {' '.join(persons_b)} person"
+    others = {*persons_a, *persons_b} == {"first", "third"} and not {*persons_a} & {*persons_b}
+    if others and persons_a and persons_b and not pair.left_a and not pair.left_b:
+        return f"{persons_a[0]} vs {persons_b[0]} person"
     return ""
 
 

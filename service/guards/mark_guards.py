@@ -8,7 +8,9 @@ from service.guards.refusal import Refusal
 _BINDING = frozenset(
     {"notall", "only", "except", "atleast", "atmost", "including", "lessthan", "morethan", "rarely"}
 )
-_GROUPS = frozenset({"notall", "all", "some", "any", "one", "most", "both", "few", "many", "only"})
+_GROUPS = frozenset(
+    {"notall", "all", "some", "any", "none", "one", "most", "both", "few", "many", "only"}
+)
 _FREQUENCY = frozenset({"always", "often", "rarely", "sometimes"})
 _AMOUNT = frozenset({"most", "least", "more", "less"})
 _CLASHES = (_GROUPS, _FREQUENCY, _AMOUNT)
@@ -110,7 +112,12 @@ def _tense(marks: Marks) -> str:
 def modality(pair: Alignment) -> Refusal | None:
     """Refuse where one text asks what must be, the other what may be."""
     left, right = pair.a.marks, pair.b.marks
-    asked_alike = left.question == right.question and left.question in ("who", "what")
+    asked_alike = left.question == right.question and left.question in (
+        "who",
+        "what",
+        "when",
+        "where",
+    )
     clash = {*left.modals, *right.modals} == {"must", "may"} and pair.likeness >= TEMPLATE
     if not left.modals or not right.modals:
         return None

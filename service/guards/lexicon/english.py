@@ -67,7 +67,7 @@ THINGS = frozenset(
 )
 """Light words that name things a service has: one in another's place is another question."""
 
-SMALL_DEEDS = frozenset("find use make keep take put".split())
+SMALL_DEEDS = frozenset("find use make keep take put show see".split())
 """Verbs of little content that still are another deed where one word is replaced by them."""
 
 TIER_NAMES = frozenset(

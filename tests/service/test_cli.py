@@ -79,7 +79,7 @@ def test_open_address_without_a_key_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_unix_socket_takes_the_place_of_an_address(tmp_path: Path) -> None:
-    """`serve --uds`: a store and its exact hit over the socket, no port, and the socket's file goes with the process."""
+    """`serve --uds`: a store and its exact hit over the socket, whose file goes with the process."""
     socket = Path(tempfile.mkdtemp(prefix="sh")) / "s"  # an address of at most 107 bytes
     process = subprocess.Popen(
         [sys.executable, "-m", "service.cli", "serve", "--uds", str(socket)],

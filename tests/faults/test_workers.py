@@ -235,7 +235,7 @@ def test_the_database_file_is_whole_after_a_kill(tmp_path: Path, sqlite_url: str
         try:
             await make_line(victim.url)
             async with clients.working(victim.url, clients=4):
-                await asyncio.sleep(0.5)
+                await clients.told(8)
                 victim.kill()
         finally:
             victim.kill()

@@ -153,7 +153,11 @@ async def tune(
     decision = await _record(desk, policy, outcome, found, report, by=by)
     tell(f"{line}: trying another score")
     tried, changes = await _try_score(
-        desk, policy, score, since_ms=found.since_ms, is_certified=decision is not None
+        desk,
+        policy,
+        score,
+        since_ms=found.since_ms,
+        keeps=decision is not None or _is_near(report),
     )
     if tried is not None and tried.answer == "better" and tried.may_be_certified:
         tell(f"{line}: testing the learned score on the same labels")
@@ -237,17 +241,26 @@ def _serves_more(learned: Decided, of_cosine: Decided | None) -> bool:
     return bool(mine["hit_rate"] > yours["hit_rate"])
 
 
+def _is_near(report: dict[str, Any]) -> bool:
+    """True when as many labels again would certify the score in force: another score would begin anew."""
+    missing = report.get("labels_missing")
+    return missing is not None and missing <= report["labels"]
+
+
 async def _try_score(
-    desk: Desk, policy: Policy, choice: ScoreChoice, *, since_ms: int, is_certified: bool
+    desk: Desk, policy: Policy, choice: ScoreChoice, *, since_ms: int, keeps: bool
 ) -> tuple[Trial | None, bool]:
-    """(the trial, None where none was made; whether the line's score is to change)."""
+    """(the trial, None where none was made; whether the line's score is to change).
+
+    ``keeps``: the score in force is certified by this run, or nearly; `auto` does not give that up.
+    """
     is_learned = policy.config.score != COSINE
     if choice == "cosine":
         return None, is_learned
     if choice == "auto" and is_learned:
         return None, False
     found = await adoption.trial(desk, policy, since_ms=since_ms)
-    loses = is_certified or policy.is_certified or policy.config.mode == "serve"
+    loses = keeps or policy.is_certified or policy.config.mode == "serve"
     return found, found.answer == "better" and (choice == "learned" or not loses)
 
 

@@ -55,18 +55,37 @@ class Begun:
     now: int
 
 
-def begin(cache: Cache, caller: Caller, ask: Ask) -> Hit | Begun | None:
+class Asked:
+    """A lookup as its caller put it, and its key under the line as it was last held: worked out once, used again."""
+
+    __slots__ = ("_keyed", "_policy", "ask", "caller")
+
+    def __init__(self, caller: Caller, ask: Ask) -> None:
+        self.caller = caller
+        self.ask = ask
+        self._policy: Policy | None = None
+        self._keyed: tuple[CanonicalRequest, bytes] | None = None
+
+    def under(self, policy: Policy) -> tuple[CanonicalRequest, bytes]:
+        """The canonical request and its exact key."""
+        if self._keyed is None or self._policy is not policy:
+            self._keyed, self._policy = _keyed(policy, self.ask), policy
+        return self._keyed
+
+
+def begin(cache: Cache, asked: Asked) -> Hit | Begun | None:
     """As much of a lookup as needs no waiting: its exact hit, or what `lookup` goes on from.
 
     None where the database lies behind a network or does not answer, or the line is not held as it is in force.
     Raises InvalidRequest.
     """
+    caller, ask = asked.caller, asked.ask
     policy = cache.policies.held(caller.tenant, ask.line)
     near = cache.db.at_once
     if policy is None or near is None:
         return None
     now = cache.clock_ms()
-    canonical, exact_key = _keyed(policy, ask)
+    canonical, exact_key = asked.under(policy)
     try:
         row = entries.exact_now(
             near, caller.tenant, line=ask.line, key=exact_key, now=now, api_key=caller.key_hash

@@ -21,7 +21,7 @@ from service.ask import BOTH, Ask
 from service.auth import Keys
 from service.cache import Cache, Caller
 from service.errors import InvalidRequest, MalformedBody, SurehitError, TooLarge
-from service.lookup import Begun, begin, lookup
+from service.lookup import Asked, Begun, begin, lookup
 from service.metrics import Metrics
 from service.outcome import Hit, Miss, Stored, Tier
 from service.proxy.serve import PREFIXES
@@ -61,6 +61,9 @@ class StoreBody(msgspec.Struct, forbid_unknown_fields=True):
 
 _decode_lookup = msgspec.json.Decoder(LookupBody).decode
 _decode_store = msgspec.json.Decoder(StoreBody).decode
+
+REMEMBERED, REMEMBERED_BYTES = 1024, 4096
+"""Requests whose reading is kept, the longest kept one leaves first; and the longest body among them."""
 
 _TIERS: dict[int, tuple[Tier, ...]] = {1: ("exact",), 2: BOTH}
 
@@ -160,6 +163,7 @@ class HotPath:
         self._keys = keys
         self._metrics = metrics
         self._max_body = max_body
+        self._recent: dict[tuple[bytes | None, str | None, bytes], Asked] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Route by path; only POST is ours."""
@@ -206,15 +210,27 @@ class HotPath:
             caller = self._keys().remembered(authorization)
             if caller is None:
                 return self._rest(path, self._unknown(authorization, body, cache_control, began))
-            ask = parse_lookup(body, cache_control)
-            found = begin(self._cache(), caller, ask)
+            sent = (caller.key_hash, cache_control, body)
+            asked = self._recent.get(sent)
+            if asked is None:
+                asked = Asked(caller, parse_lookup(body, cache_control))
+            found = begin(self._cache(), asked)
             if isinstance(found, Hit):
+                self._remember(sent, asked)
                 return self._lookup_reply(found, began)
-            return self._rest(path, self._lookup(caller, ask, found, began))
+            return self._rest(path, self._lookup(caller, asked.ask, found, began))
         except SurehitError as error:
             return _refusal(error)
         except Exception:
             return _crash(path)
+
+    def _remember(self, sent: tuple[bytes | None, str | None, bytes], asked: Asked) -> None:
+        """Requests that are sent again and again, byte for byte, are read once; their answers are read every time."""
+        if sent in self._recent or len(sent[2]) > REMEMBERED_BYTES:
+            return
+        if len(self._recent) >= REMEMBERED:
+            del self._recent[next(iter(self._recent))]
+        self._recent[sent] = asked
 
     async def _rest(self, path: str, work: Coroutine[Any, Any, Reply]) -> Reply:
         try:

@@ -236,7 +236,8 @@ class Alias(Base):
     __tablename__ = "aliases"
     item_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     tenant_id: Mapped[str] = mapped_column(String(64))
-    exact_key: Mapped[bytes] = mapped_column(index=True)  # tenant, scope, line, policy version, body
+    exact_key: Mapped[bytes] = mapped_column(index=True)
+    """Of the promoted request."""
     entry_id: Mapped[int] = mapped_column(ForeignKey("entries.id", ondelete="CASCADE"), index=True)
     response_hash: Mapped[bytes]  # of the answer that was reviewed
     created_ms: Mapped[int]

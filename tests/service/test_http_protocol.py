@@ -11,7 +11,9 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from service.api.hot import REMEMBERED, REMEMBERED_BYTES, HotPath
 from service.http_protocol import JOINED_BYTES, Protocol
+from service.lookup import Asked
 from service.serving import uvicorn_options
 from service.settings import Settings
 from tests.harness import Client, running
@@ -245,3 +247,35 @@ async def test_who_asks_first_whether_to_send_its_body_is_told(
         ((status, _, found),) = await until(transport, 1)
         assert (status, found["outcome"]) == (200, "hit")
         protocol._unset_keepalive_if_required()
+
+
+async def test_a_request_sent_again_is_looked_up_again(sqlite_url: str, tmp_path: Path) -> None:
+    """What is kept of the same bytes is how they read, not what they found: line, answer and key may have changed."""
+    async with running(sqlite_url, tmp_path) as client:
+        mine = await client.key("t1")
+        await client.line(headers=mine, policy_version="1")
+        asked = {"line": "faq", "prompt": "Where is the manual"}
+
+        async def found(headers: dict[str, str] = mine) -> Any:
+            return (await client.http.post("/v1/lookup", json=asked, headers=headers)).json()
+
+        for answer in ("first", "second"):
+            await client.store("Where is the manual", answer, headers=mine)
+            assert [(await found())["response"] for _ in range(3)] == [answer] * 3
+        other = await client.key("t2")
+        assert (await found(other))["outcome"] == "miss"
+        await client.line(headers=mine, policy_version="2")
+        assert (await found())["outcome"] == "miss"
+        await client.line(headers=mine, policy_version="1")
+        assert (await found())["response"] == "second"
+        await client.call("POST", "/v1/invalidate", {"line": "faq"}, headers=mine)
+        assert (await found())["outcome"] == "miss"
+
+
+def test_few_requests_are_remembered_and_no_long_ones() -> None:
+    hot_path = HotPath(lambda *_: None, cache=Any, keys=Any, metrics=Any, max_body=1)  # type: ignore[arg-type]
+    for n in range(REMEMBERED + 5):
+        hot_path._remember((None, None, b"%d" % n), Asked(None, None))  # type: ignore[arg-type]
+    hot_path._remember((None, None, b"x" * (REMEMBERED_BYTES + 1)), Asked(None, None))  # type: ignore[arg-type]
+    kept = [body for _, _, body in hot_path._recent]
+    assert (len(kept), kept[0]) == (REMEMBERED, b"5")

@@ -227,26 +227,21 @@ def import_labels(
 ) -> None:
     """Labels from elsewhere: query, entry_query, verdict. They feed the pilot curve, never a certificate."""
     from evaluation import labels_io
-    from evaluation.pair_scores import scorer
-    from index.embedding import catalog
     from service.ids import IdSource
     from service.policy import Policies
-
-    settings = Settings()
 
     async def work(db: Any) -> labels_io.Imported:
         desk = _desk(db)
         policy = await Policies(db).get_or_create(
             tenant, line, change_id=IdSource()(), now=desk.clock_ms()
         )
-        name = policy.config.embedder or catalog.default_for(policy.config.language)
         return await labels_io.import_labels(
             desk,
             tenant,
             line=line,
             text=file.read_text(encoding="utf-8-sig"),
             form=_form(form, file),
-            score_pairs=scorer(name, settings.models_dir),
+            score_pairs=lambda pairs: desk.cosines(policy, pairs),
         )
 
     done = _answering(work)

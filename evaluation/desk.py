@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from evaluation.pair_scores import vectors_of
+from evaluation.pair_scores import cosines, vectors_of
 from index.embedding import catalog
 from index.types import Embedder, EmbeddingError, Vector
 from service.cache import Cache
@@ -46,6 +46,10 @@ class Desk:
         if policy is None:
             raise NotFound(f"line {line!r} does not exist")
         return policy
+
+    async def cosines(self, policy: Policy, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        """Cosine of each pair of texts by the line's model; None where it cannot read one. Raises Unavailable."""
+        return cosines(await self.vectors(policy, [t for pair in pairs for t in pair]), pairs)
 
     async def score_version(self, policy: Policy) -> str:
         """The version that this line's scores have at present; raises Unavailable without its model."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,11 @@ def scorer(name: str, models_dir: Path) -> ScorePairs:
 
 def score_with(embedder: Embedder, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
     """Cosine of each pair; None where one of the texts cannot be read."""
-    vector = vectors_of(embedder, [text for pair in pairs for text in pair])
+    return cosines(vectors_of(embedder, [text for pair in pairs for text in pair]), pairs)
+
+
+def cosines(vector: Mapping[str, Vector], pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+    """Cosine of each pair of texts whose vectors are given; None where one is missing."""
     return [
         float(np.dot(vector[a], vector[b])) if a in vector and b in vector else None
         for a, b in pairs

@@ -201,7 +201,13 @@ async def test_the_server_is_enough_where_no_model_is_installed(
         cache = client.cache
         policy = await cache.policies.load("default", "faq")
         assert policy is not None
-        beside = await desk_beside(cache.db, cache.settings, cache.clock_ms).fingerprint(policy)
+        desk = desk_beside(cache.db, cache.settings, cache.clock_ms)
+        beside = await desk.fingerprint(policy)
+        same, other = await desk.cosines(policy, [("a", "a"), ("a", "something else")])
+        assert same is not None
+        assert other is not None
+        assert abs(same - 1.0) < 1e-5
+        assert other < 0.99
         assert await rows(client, Entry.fingerprint) == [(beside,)]
     assert beside == f"remote/{asked_for}/64/1/n1"
     assert await asyncio.to_thread(lambda: doctor.run(cache.settings)[-1].ok)

@@ -186,11 +186,14 @@ def line_set(
 ) -> None:
     """Create a line or change some of its settings, in force at once everywhere."""
     from service.app import wall_clock_ms
+    from service.embedders import check_name
     from service.ids import IdSource
     from service.policy import LineChange, Policies, describe
     from service.storage import lines as rows
 
     changes = _assignments(settings)
+    if isinstance(changes.get("embedder"), str) and not Settings().embed_url:
+        check_name(changes["embedder"])
 
     async def work(db: Any) -> dict[str, object]:
         exists = await rows.get(db, tenant, line=line) is not None

@@ -17,6 +17,7 @@ from index.embedding import catalog
 from index.embedding.pool import EmbeddingPool
 from index.embedding.remote import RemoteEmbedder
 from index.types import Embedder, EmbedderUnavailable, Language
+from service.errors import InvalidRequest
 from service.remote_embedding import WORKERS, RemoteModels
 
 log = structlog.get_logger("surehit.embedders")
@@ -45,6 +46,13 @@ class Slot:
         return self.pool is not None
 
 
+def check_name(name: str) -> None:
+    """Raises InvalidRequest for the name of an embedder that the catalog does not know."""
+    if not catalog.is_known(name):
+        available = ", ".join(catalog.available())
+        raise InvalidRequest.field("embedder", f"is not known; available: {available}")
+
+
 class Embedders:
     """Models by name."""
 
@@ -58,6 +66,11 @@ class Embedders:
         self._slots: dict[str, Slot] = {}
         self._closing: list[asyncio.Task[None]] = []
         self._defaults: dict[Language, str] = {}
+
+    def check(self, name: object) -> None:
+        """Raises InvalidRequest for a name that no model here can have; an embedding server may have any."""
+        if self._remote is None and isinstance(name, str) and name not in self._slots:
+            check_name(name)
 
     @property
     def pools(self) -> list[EmbeddingPool]:

@@ -75,6 +75,8 @@ async def patch_line(
 
 
 async def _change(cache: Cache, caller: Caller, line: str, change: LineChange) -> dict[str, object]:
+    if isinstance(change.settings, dict):
+        cache.embedders.check(change.settings.get("embedder"))
     policy = await cache.policies.change(
         caller.tenant,
         lines.check_line(line),

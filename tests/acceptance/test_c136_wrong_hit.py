@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from index.testing import RiggedEmbedder
+from service.guards import GUARDS
 from tests.evaluation.desks import label, next_item
 from tests.harness import Client, running
 
@@ -41,7 +42,7 @@ async def test_a_wrong_hit_does_not_come_back(database_url: str, tmp_path: Path,
             "bin_edges": [0.6],
             "explore_rates": [0.0],
         }
-        await client.line(guards={}, sampling=sampling)
+        await client.line(guards=dict.fromkeys(GUARDS, False), sampling=sampling)
         for text in _TEXTS[:3]:
             await client.store(text, ANSWER)
         hit = await asked(client, ASKED)

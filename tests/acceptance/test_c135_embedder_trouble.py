@@ -6,11 +6,12 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from index.testing import RiggedEmbedder
-from index.types import Vectors
+from index.types import ModelNotInstalled, Vectors
 from service.cache import Cache
 from tests.service.proxy.rig import Rig, cache_status, rigged
 from tests.two_workers import two_rigged, until
@@ -95,16 +96,23 @@ def test_c135_model_falls_ill_and_recovers(sqlite_url: str, tmp_path: Path, mood
         assert semantic(rig) == "ready"
 
 
-def test_c135_model_cannot_be_loaded(sqlite_url: str, tmp_path: Path) -> None:
+def test_c135_model_cannot_be_loaded(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """(c): the exact tier alone, and readiness says so."""
 
     def nothing(_: Cache) -> None:
         return
 
+    def gone(name: str, *_: object, **__: object) -> Any:
+        raise ModelNotInstalled(f"{name} is not installed")
+
+    monkeypatch.setattr("index.embedding.catalog.load", gone)
+
     with rigged(
         sqlite_url, tmp_path, prepare=nothing, models_dir=tmp_path, embed_budget_ms=300
     ) as rig:
-        rig.line(embedder="no-such-model")
+        rig.line(embedder="minilm")
         began = time.monotonic()
         assert rig.chat(ASKED).status_code == 200
         assert time.monotonic() - began < BUDGET_S

@@ -87,9 +87,8 @@ def desk_beside(db: Database, settings: Settings, clock_ms: Callable[[], int]) -
     default_for = remote.name_for if remote is not None else catalog.default_for
 
     async def load(name: str) -> Embedder:
-        if (
-            remote is not None
-        ):  # as in the service: another model would give its scores another version
+        # as in the service: another model would give its scores another version
+        if remote is not None:
             return await remote.load(name)
         return await asyncio.to_thread(catalog.load, name, settings.models_dir)
 

@@ -130,6 +130,7 @@ async def tune(
     look = await _look(desk, policy, found, score_version, target, confidence)
     monitor = await watch.state_of(desk, policy)
     gold = await gold_traps(desk, tenant, line=line)
+    usable_gold = gold if gold is not None and gold.shown >= GOLD_TRAPS_NEEDED else None
     tell(f"{line}: testing {len(found.labels)} labels of {len(found.lookups)} lookups")
     outcome = await asyncio.to_thread(
         recommend,
@@ -139,7 +140,7 @@ async def tune(
         floor=found.floor,
         confidence=confidence,
         look=look,
-        gold=gold if gold is not None and gold.shown >= GOLD_TRAPS_NEEDED else None,
+        gold=usable_gold,
         cautious=monitor is not None and monitor.e >= CAUTION_AT,
     )
     report = report_of(line, outcome, found, look=look, target=target, confidence=confidence)
@@ -147,7 +148,7 @@ async def tune(
         "score_version": score_version,
         "policy_version": policy.config.policy_version,
         "gold": None if gold is None else asdict(gold),
-        "gold_is_used": gold is not None and gold.shown >= GOLD_TRAPS_NEEDED,
+        "gold_is_used": usable_gold is not None,
         "threshold_in_use": policy.config.threshold,
     }
     decision = await _record(desk, policy, outcome, found, report, by=by)
@@ -161,7 +162,9 @@ async def tune(
     )
     if tried is not None and tried.answer == "better" and tried.may_be_certified:
         tell(f"{line}: testing the learned score on the same labels")
-        learned = await _certify_learned(desk, policy, tried, report, window_s=window_s, by=by)
+        learned = await _certify_learned(
+            desk, policy, tried, report, window_s=window_s, gold=usable_gold, by=by
+        )
         if learned is not None and _serves_more(learned, decision):
             learned_report = orjson.loads(learned.evidence_json)
             learned_report["score"] = _score_report(policy, tried, certified=True)
@@ -189,6 +192,7 @@ async def _certify_learned(
     of_cosine: dict[str, Any],
     *,
     window_s: float,
+    gold: GoldTraps | None,
     by: str,
 ) -> Decided | None:
     """Test a score that was fixed before the evidence on that same evidence; None when nothing is certified.
@@ -209,7 +213,6 @@ async def _certify_learned(
     learned_version = score_version + suffix(scorer.version)
     target, confidence = of_cosine["target"], of_cosine["confidence"]
     look = await _look(desk, policy, found, learned_version, target, confidence)
-    gold = await gold_traps(desk, policy.tenant, line=policy.line)
     outcome = await asyncio.to_thread(
         recommend,
         found.labels,
@@ -219,7 +222,7 @@ async def _certify_learned(
         confidence=confidence,
         thresholds=PROBABILITIES,
         look=look,
-        gold=gold if gold is not None and gold.shown >= GOLD_TRAPS_NEEDED else None,
+        gold=gold,
     )
     report = report_of(policy.line, outcome, found, look=look, target=target, confidence=confidence)
     report |= {

@@ -34,6 +34,13 @@ def hash_key(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
+def _given(authorization: str) -> bytes | None:
+    """Hash of the key in a header; None where there is none."""
+    scheme, _, text = authorization.partition(" ")
+    key = text.strip()
+    return hash_key(key) if key and scheme.lower() == "bearer" else None
+
+
 class Keys:
     """Callers by key. What is remembered here names the tenant; that a key is still good is read every time."""
 
@@ -54,9 +61,8 @@ class Keys:
         if authorization is None:
             is_open = not self._any and time.monotonic() - self._looked_at <= _RECHECK_S
             return _LOCAL if is_open else None
-        if authorization[:7] != "Bearer ":
-            return None
-        known = self._known.get(hash_key(authorization[7:]))
+        key_hash = _given(authorization)
+        known = None if key_hash is None else self._known.get(key_hash)
         if known is not None:
             self._rate.check(known.key_id)
         return known
@@ -67,18 +73,15 @@ class Keys:
         With `verify=False` a known key is not read again: the caller's next statement joins it (the hot path does).
         Raises Unauthorized, TooManyRequests.
         """
+        if not verify and (known := self.remembered(authorization)) is not None:
+            return known
         if authorization is None:
             if await self._keys_exist():
                 raise Unauthorized
             return _LOCAL
-        scheme, _, text = authorization.partition(" ")
-        if scheme.lower() != "bearer" or not text.strip():
+        key_hash = _given(authorization)
+        if key_hash is None:
             raise Unauthorized("Authorization: must be `Bearer <key>`")
-        key_hash = hash_key(text.strip())
-        known = self._known.get(key_hash)
-        if known is not None and not verify:
-            self._rate.check(known.key_id)
-            return known
         row = await tenants.key_by_hash(self._db, key_hash=key_hash)
         if row is None:
             self._known.pop(key_hash, None)

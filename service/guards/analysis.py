@@ -49,6 +49,7 @@ class Analysis:
     plainest: tuple[str, ...]
     sentences: tuple[int, ...]
     clauses: tuple[int, ...]
+    joined: frozenset[int]
     code: tuple[str, ...]
     marks: Marks
     capitals: frozenset[str]
@@ -73,6 +74,7 @@ def analyse(text: str) -> Analysis:
     )
     stream = found.rest
     at = 0
+    unit_end = -1
     while at < len(stream):
         if stream[at].kind == "sym" and reader.denied and stream[at].text in _CLAUSE_ENDS:
             reader.denials.append(max(0, len(reader.units) - 1))
@@ -81,7 +83,13 @@ def analyse(text: str) -> Analysis:
             reader.clauses.append(len(reader.units))
         if stream[at].kind == "sym" and stream[at].text in _STOPS:
             reader.sentences.append(len(reader.units))
-        at += _read(reader, stream, at)
+        count = len(reader.units)
+        used = _read(reader, stream, at)
+        if len(reader.units) > count:
+            if unit_end == at:
+                reader.joined.add(count)
+            unit_end = at + used
+        at += used
     skeleton = tuple(token.key for token in cut if token.kind != "sym")
     return Analysis(
         text=flat,
@@ -99,6 +107,7 @@ def analyse(text: str) -> Analysis:
         plainest=tuple(words.american(key) if len(key) > 4 else key for key in skeleton),
         sentences=tuple(reader.sentences),
         clauses=tuple(reader.clauses),
+        joined=frozenset(reader.joined),
         code=tuple(sorted(reader.code)),
         marks=reader.marks.done(wording),
         capitals=frozenset(reader.capitals),

@@ -9,6 +9,7 @@ from service.guards.analysis import Analysis
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
 from service.guards.lexicon.choices import choices
+from service.guards.lexicon.wordnet import is_noun
 from service.guards.matching import same_han
 from service.guards.read_han import OFFERED
 from service.guards.refusal import Refusal
@@ -166,7 +167,12 @@ def slot(pair: Alignment) -> Refusal | None:
     things = _other_thing(pair)
     if things:
         return Refusal("slot", f"{things[0]} vs {things[1]}")
-    if _is_elsewhere(pair) or _is_other_material(pair) or _is_other_object(pair):
+    if (
+        _is_elsewhere(pair)
+        or _is_other_material(pair)
+        or _is_other_object(pair)
+        or _differs_in_one_place(pair)
+    ):
         return Refusal("slot", f"{_show(pair.only_a())} vs {_show(pair.only_b())}")
     shortest = max(len(pair.a.skeleton), len(pair.b.skeleton)) <= _SHORT
     if pair.likeness < TEMPLATE and not (shortest and not pair.pairs):
@@ -178,6 +184,69 @@ def slot(pair: Alignment) -> Refusal | None:
     if left and right:
         return Refusal("slot", f"{_show(left)} vs {_show(right)}")
     return None
+
+
+def _differs_in_one_place(pair: Alignment) -> bool:
+    """Whether the content of both texts stands in one order but for one place, whatever is around it.
+
+    `Please help me change my password` and `How do I change my username?` are worded unlike and
+    still one sentence with a changed part.
+    """
+    mine, yours = _places(pair.a, pair.left_a), _places(pair.b, pair.left_b)
+    twin = dict(pair.pairs)
+    start = 0
+    while start < min(len(mine), len(yours)) and twin.get(mine[start]) == yours[start]:
+        start += 1
+    end = 0
+    while end < min(len(mine), len(yours)) - start and twin.get(mine[-1 - end]) == yours[-1 - end]:
+        end += 1
+    left, right = mine[start : len(mine) - end], yours[start : len(yours) - end]
+    own_a, own_b = set(pair.left_a), set(pair.left_b)
+    if not left or not right or not own_a.issuperset(left) or not own_b.issuperset(right):
+        return False
+    if pair.a.script == pair.b.script == "han" and start + end >= 1:
+        mine_run, your_run = _run(pair.a, left), _run(pair.b, right)
+        if min(len(mine_run), len(your_run)) > 1 and set(mine_run).isdisjoint(your_run):
+            return True
+    if not len(left) == len(right) == 1:
+        return False
+    mine_unit, your_unit = pair.a.units[left[0]], pair.b.units[right[0]]
+    return (start >= 1 and _are_things(mine_unit, your_unit)) or (
+        start + end >= 1 and _are_deeds(mine_unit, your_unit)
+    )
+
+
+def _run(text: Analysis, places: list[int]) -> str:
+    """The characters of a Chinese thing of which these are the words; empty where they stand apart."""
+    together = all(place in text.joined for place in places[1:])
+    known = all(text.units[place].kind in ("han", "word") for place in places)
+    return "".join(text.units[place].text for place in places) if together and known else ""
+
+
+def _are_deeds(left: Unit, right: Unit) -> bool:
+    """Whether both are verbs of which the lists know the other wordings, so that these are two deeds."""
+    return (left.key in en.DEEDS and right.key in en.DEEDS) or (
+        left.key in zh.DEEDS and right.key in zh.DEEDS
+    )
+
+
+def _are_things(left: Unit, right: Unit) -> bool:
+    """Whether both words name things, in no common letters: verbs have too many other wordings."""
+    if left.kind != "word" or right.kind != "word":
+        return False
+    if left.key.isascii() and right.key.isascii():
+        return is_noun(left.key) and is_noun(right.key)
+    return min(len(left.key), len(right.key)) > 1 and set(left.key).isdisjoint(right.key)
+
+
+def _places(text: Analysis, left: list[int]) -> list[int]:
+    """Places of the content of a text; what is light counts where the other text has it too."""
+    own = set(left)
+    return [
+        place
+        for place, unit in enumerate(text.units)
+        if unit.kind not in ("light", "weak", "num", "op") or (unit.kind == "light" and place not in own)
+    ]
 
 
 def _is_other_material(pair: Alignment) -> bool:
@@ -263,6 +332,8 @@ def extra(pair: Alignment) -> Refusal | None:
     if bool(left) == bool(right):
         return None
     own, text, places = (left, pair.a, pair.left_a) if left else (right, pair.b, pair.left_b)
+    if text.script == "latin" and _other_head(pair, text, places):
+        return Refusal("extra", f"{_show(left)} vs {_show(right)}")
     narrowing = [u for u in own if u.key in en.RESTRICTIVE or u.key in text.marks.owners]
     if (
         (pair.likeness >= TEMPLATE and (narrowing or weight(own) >= EXTRA_WEIGHT))
@@ -271,6 +342,21 @@ def extra(pair: Alignment) -> Refusal | None:
     ):
         return Refusal("extra", f"{_show(left)} vs {_show(right)}")
     return None
+
+
+def _other_head(pair: Alignment, text: Analysis, places: list[int]) -> bool:
+    """Whether a noun is put behind what both texts name, which makes another thing of it (meter board)."""
+    own = set(places)
+    for place in places:
+        behind = place in text.joined and place - 1 not in own and place > 1
+        ends = place + 1 not in text.joined
+        if behind and ends and _is_thing(text.units[place]) and _is_thing(text.units[place - 1]):
+            return True
+    return False
+
+
+def _is_thing(unit: Unit) -> bool:
+    return unit.kind == "word" and unit.key.isascii() and is_noun(unit.key)
 
 
 def _least_insertion(text: Analysis) -> float:

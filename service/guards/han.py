@@ -69,6 +69,15 @@ _POOR = re.compile(r"不好(?=怎么|怎样|如何|的|了|吗|[，。,.？?！!
 _KNOWS_NOT_HOW = re.compile(
     r"(?:^|(?<=[，。,.？?！!我]))(?:不会|不懂|不知道)(?:怎么|如何|怎样)?(?=使?用|操作|设置|弄|安装|开|调|换|填|写|做)(?!.*[吗么][？?]?$)"
 )
+_WONDERS = re.compile(
+    r"(?:有没有人|有人|有谁|谁|哪位|大家|你们?|您)(?:能|可以|会)?(?:知道|清楚|了解|晓得|懂)不?(?=[^，。？?]*(?:怎么|如何|怎样|咋|哪|多少|几|什么|吗))"
+    r"|(?:我)?(?:还|也|真的|完全|一直)?(?:不知道|不清楚|不晓得|不懂|搞不懂|弄不懂|不太会|不太清楚|没搞懂|没弄明白|搞不清楚?)(?:该|要|应该)?(?=怎么|如何|怎样|咋|在哪|去哪|哪里)"
+)
+"""谁知道怎么, 不知道怎么: what is asked is the rest."""
+_CANNOT_DO = re.compile(
+    rf"(?:^|(?<=[，。,.？?！!我]))(?:不会|不太会|不懂)(?=(?:{'|'.join(sorted(zh.DEEDS))}))(?!.*[吗么][？?]?$)"
+)
+"""不会安装: asks how; as a question it asks whether something will happen."""
 _WRONG = re.compile(r"不对(?![称外公应])|不正确|有误")
 _WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 1)} | {"天": 7}
 
@@ -136,6 +145,7 @@ def ask_forms(text: str) -> str:
     )
     text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
     text = _WHOLE_WEEKEND.sub("周末", _REDUCED.sub("", _HOW_OLD.sub("多大", text)))
+    text = _CANNOT_DO.sub("怎么", _WONDERS.sub("", text))
     text = _KNOWS_NOT_HOW.sub("怎么", _POOR.sub("差", text))
     text = _WEEK_OF_DAY.sub(r"\1周 周", _WHICH_NUMBER.sub(r"\1是什么", _WRONG.sub("错误", text)))
     text = _STAGE.sub(lambda match: f"{_STAGES[match[1]]}环境", _WHY.sub("为什么", text))

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from service.guards.lexicon import chinese as zh
@@ -124,10 +125,11 @@ class MarkReader:
 
     def chinese(self, key: str, stream: list[Token], at: int) -> None:
         """Note what a Chinese word marks."""
-        if key in _QUESTIONS and not self.question:
+        asked = _question(key) if not self.question else ""
+        if asked:
             after = stream[at + 1].key if at + 1 < len(stream) else ""
             counted = key in ("多少", "几") and after in _MEASURES
-            self.question = "count" if counted else _QUESTIONS[key]
+            self.question = "count" if counted else asked
         if key in _MODALS and not _is_polite(stream, at):
             self.modals.add(_MODALS[key])
         dated = at + 1 < len(stream) and stream[at + 1].kind == "date"
@@ -171,6 +173,22 @@ def _states_only(plain: str) -> bool:
         and any("\u4e00" <= char <= "\u9fff" for char in plain)
         and _ASKING.search(plain) is None
     )
+
+
+_HOW_HAN = ("怎么", "如何", "怎样", "咋")
+_WHERE_HAN = ("哪里", "哪儿", "在哪", "去哪", "从哪", "到哪")
+
+
+@lru_cache(4096)
+def _question(key: str) -> str:
+    """What a Chinese word asks for, also within a longer one (该怎么办, 在哪里); "" for nothing."""
+    if key in _QUESTIONS:
+        return _QUESTIONS[key]
+    if key not in zh.FUNCTION:
+        return ""
+    if any(word in key for word in _HOW_HAN):
+        return "how"
+    return "where" if any(word in key for word in _WHERE_HAN) else ""
 
 
 _ASKED = frozenset("你 您 我 帮 帮我 帮忙 给 给我 给我们 推荐 告诉 告诉我 介绍 麻烦 请".split())

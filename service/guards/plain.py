@@ -7,13 +7,16 @@ import re
 from functools import cache
 
 from service.guards import han
-from service.guards.lexicon.english_phrases import PHRASES, POLITE
+from service.guards.lexicon.english_phrases import ASKS_HOW, PHRASES, POLITE
 from service.guards.quantity import english_number
 from service.guards.text import spell_out
 
 _POLITE = re.compile(
     r"(?<![\w'])(?:" + "|".join(line for line in POLITE.strip().splitlines()) + r")(?![\w'])",
     re.I,
+)
+_ASKS_HOW = re.compile(
+    r"(?<![\w'])(?:" + "|".join(ASKS_HOW.strip().splitlines()) + r")(?![\w'])(?: how to(?![\w']))?", re.I
 )
 _SEPARABLE = re.compile(
     r"\b(turn|switch|shut|power)(?:s|ed|ing)?((?:\s+[\w'-]+){1,4}?)\s+(on|off)\b", re.I
@@ -73,6 +76,7 @@ def plain(flat: str, writing: str) -> str:
         flat = _GLUED_VERSION.sub(r"\g<0> ", _FRAMEWORK_SUFFIX.sub(r"\1", flat))
         flat = _SHORT_WINDOWS.sub("Windows ", flat)
         flat = _POLITE.sub(" ", spell_out(_WAY.sub("how to", flat)))
+        flat = _ASKS_HOW.sub("how to", flat)
         flat = _SEPARABLE.sub(r"\1 \3\2", flat)
         flat = _phrases().sub(lambda match: f" {_phrase_table()[match.group().lower()]} ", flat)
         flat = _HALF_PAST.sub(_past, flat)

@@ -33,6 +33,8 @@ class Reader:
     denials: list[int] = field(default_factory=list)
     sentences: list[int] = field(default_factory=list)
     clauses: list[int] = field(default_factory=list)
+    joined: set[int] = field(default_factory=set)
+    """Units that follow the unit before them without a small word or a mark between."""
 
     def add(self, key: str, kind: str, text: str) -> None:
         """Append a unit with the role and the denial that stand before it."""

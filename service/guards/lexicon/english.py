@@ -70,6 +70,19 @@ THINGS = frozenset(
 SMALL_DEEDS = frozenset("find use make keep take put show see".split())
 """Verbs of little content that still are another deed where one word is replaced by them."""
 
+DEEDS = frozenset(
+    """accept access activate add apply approve archive assign attach authorize book borrow buy call cancel change charge
+    clean close commit compare compress configure confirm connect convert copy count create debug delete deliver deploy
+    disable discard dispute download draw edit enable end export extend filter format freeze generate hide import insert
+    install invite join leave lend link list lock log_in log_out merge migrate mount move mute order paste pause pay pin
+    play post print publish pull push read receive record redeem refund register reject remove rename renew rent repair
+    replace report request reset resize restart restore resume return reverse revoke rotate save scan schedule sell send
+    share sign split start stop store submit subscribe swap switch sync test track transfer translate uninstall unlink
+    unlock unmute unsubscribe update upgrade downgrade upload validate verify view withdraw deposit write wash cook boil
+    bake freeze plant water mend sharpen paint""".split()
+)
+"""Verbs of which the synonym lists know the other wordings: two of them in one place are two deeds."""
+
 TIER_NAMES = frozenset(
     "team business individual family group personal company organization developer advanced essential growth lite light hobby community".split()
 )
@@ -114,7 +127,7 @@ IRREGULAR = dict(
     bound:bind bred:breed dealt:deal dug:dig fled:flee forgave:forgive forgiven:forgive ground:grind
     knelt:kneel leapt:leap learnt:learn lit:light slid:slide sought:seek spun:spin spilt:spill spread:spread
     stung:sting swung:swing thrust:thrust wept:weep wound:wind burnt:burn dreamt:dream spelt:spell
-    overcame:overcome became:become does:do has:have is:be are:be was:be were:be am:be been:be did:do had:have""".split()
+    overcame:overcome became:become adding:add added:add does:do has:have is:be are:be was:be were:be am:be been:be did:do had:have""".split()
 )
 """Inflected form to lemma, and words that look inflected but are not."""
 

@@ -202,6 +202,25 @@ PHRASES = {
     "the same as": "same",
 }
 
+ASKS_HOW = r"""
+(?:i am |we are )?(?:not (?:really |quite |at all )?(?:sure|certain|clear)|unsure|confused|stuck|clueless|lost)(?: about| on| as to)? how (?:to|i can|i could|do i|one can|we can)
+(?:i |we )?(?:do|did|can|could) not (?:really |quite |seem to |for the life of me )?(?:know|see|understand|tell|find|figure out|work out|find out|get) how (?:to|i can|i could|do i|one can|we can)
+(?:i |we )?(?:have |have got |got )?(?:no|not any) (?:idea|clue) how (?:to|i can|do i)
+(?:is there |do you have |got )?any (?:idea|ideas|clue|tips|advice|suggestions|pointers)?(?: on)? ?how (?:to|i can|do i)
+(?:i |we )?(?:am |are |have been )?(?:struggling|trying|having (?:trouble|difficulty|a hard time)) (?:to )?(?:figur(?:e|ing) out|work(?:ing)? out|understand(?:ing)?|find(?:ing)? out) how (?:to|i can)
+(?:i |we )?(?:need|want|would like|am looking for) (?:some |a bit of )?(?:help|assistance|guidance|instructions|advice|support) (?:with|in|on|for|to)(?: how to)?
+(?:i |we )?need (?:some )?help
+(?:what (?:is|are) )?(?:the |all the |some |your )?(?:exact |right |correct |proper |necessary |detailed )?(?:steps|instructions|procedure|process|directions|method|workflow|guide|guidance|tutorial)(?: required| needed| necessary| involved)? (?:to|for|of|on|in|about)(?: how to)?
+(?:give|send|show|share|provide)(?: me| us)? (?:the |some |a )?(?:steps|instructions|directions|guide|tutorial) (?:to|for|on|of)(?: how to)?
+(?:walk|guide|talk|lead) (?:me|us) (?:through|to|on)(?: the (?:steps|process|procedure) (?:to|for|of))?(?: how to)?
+how (?:do|does|can|could|would|should|might|must|shall) (?:i|we|one|you|someone|somebody|a user|users|people)(?: ever| best| properly| actually)? (?:go about|get around to|manage to)
+what (?:do|must|should|would|can) (?:i|we|one)(?: need to| have to)? do (?:to|in order to)
+what (?:is|are) (?:required|needed|necessary) to
+what does it take to
+how (?:do|does|can|could|would|should|might|must|shall) (?:i|we|one|you|someone|somebody)(?: ever| best| properly| actually)?
+"""
+"""One pattern a line, of ways to ask how something is done."""
+
 POLITE = r"""
 (?:hi|hello|hey|dear all|good (?:morning|afternoon|evening))(?: there| all| everyone| team)?\s*[,.!]+
 (?:hi|hello|hey)(?: there)?\b(?=\s+(?:can|could|how|what|i|please|where|when))
@@ -210,6 +229,7 @@ thank you(?: so much| very much| in advance)?\s*[.!]*
 (?:just )?(?:wondering|curious)\s*(?:,|:|-|\bif\b)?
 i(?:'m| am| was|'ve been| have been) (?:just )?(?:wondering|curious|asking)(?: about)?\s*(?:if|whether)?
 (?:could|can|would|will) (?:you|someone|anyone|somebody)(?: please| kindly)*(?: (?:help me(?: to)?|tell|explain|show|let|describe|give|advise|teach|clarify)(?: to)?(?: me| us)?(?: know)?)?
+please do(?= [a-z])
 (?:please|pls|kindly)(?: (?:tell|explain|show|let|advise|help)(?: to)?(?: me| us)?(?: know)?)?
 do you (?:happen to )?know
 (?:i|we)(?:'d| would) (?:really )?(?:like|love|want) to (?:know|find out|learn|see|understand)

@@ -10,6 +10,7 @@ University, "WordNet 3.1", 2011; its licence text is in `WORDNET_LICENSE` beside
 
 import gzip
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ POS = {"noun": "1", "verb": "2", "adj": "3", "adv": "4"}
 SYNONYM_MAX_SENSE = {"noun": 2, "verb": 3, "adj": 2, "adv": 2}
 """Two lemmas count as synonyms only where both have the shared synset among their first senses:
 rare senses join words that no asker would exchange."""
+MOSTLY = 0.7
+"""Share of its uses from which on a word counts as a noun."""
 NEVER = (99, 0)
 """Rank and count of a sense that the index does not list."""
 
@@ -56,7 +59,11 @@ def _sense_numbers(source: Path) -> dict[tuple[str, str, str], tuple[int, int]]:
 
 
 def _words(source: Path) -> Iterator[str]:
-    """`w lemma`: a known lower-case word, `r lemma` one that WordNet's texts never use; `c lemma`: a word that is also a capitalised name."""
+    """Every lower-case word, and `c lemma` for those that are capitalised names too.
+
+    `w lemma`: a word; `n lemma`: one that WordNet's texts mostly use as a noun; `r lemma`: one that
+    they never use, and `m lemma`: such a one that is nothing but a noun.
+    """
     lower: set[str] = set()
     upper: set[str] = set()
     for pos in POS:
@@ -65,8 +72,17 @@ def _words(source: Path) -> Iterator[str]:
                 if lemma.isalpha() and len(lemma) > 1:
                     (lower if lemma.islower() else upper).add(lemma)
     titled = {word.lower() for word in upper if word.istitle()}
-    used = {lemma for (lemma, _, _), (_, count) in _sense_numbers(source).items() if count}
-    yield from (f"{'w' if word in used else 'r'} {word}" for word in sorted(lower))
+    used: Counter[str] = Counter()
+    as_noun: Counter[str] = Counter()
+    parts: dict[str, set[str]] = {}
+    for (lemma, _, digit), (_, count) in _sense_numbers(source).items():
+        parts.setdefault(lemma, set()).add(digit)
+        used[lemma] += count
+        as_noun[lemma] += count if digit == POS["noun"] else 0
+    for word in sorted(lower):
+        noun = as_noun[word] > MOSTLY * used[word]
+        rare = "m" if parts.get(word) == {POS["noun"]} else "r"
+        yield f"{'n' if noun else 'w' if used[word] else rare} {word}"
     yield from (f"c {word}" for word in sorted(lower & titled))
 
 

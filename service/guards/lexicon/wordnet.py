@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 
 class WordNet(NamedTuple):
-    """What `from_wordnet.py` kept: words, capitonyms, synonym groups per lemma, opposites."""
+    """What `from_wordnet.py` kept: words, those seldom used, those mostly nouns, capitonyms, synonym groups per lemma, opposites."""
 
     words: frozenset[str]
     rare: frozenset[str]
+    nouns: frozenset[str]
     capitonyms: frozenset[str]
     groups: dict[str, frozenset[int]]
     opposites: dict[str, frozenset[str]]
@@ -25,15 +26,18 @@ def wordnet() -> WordNet:
     packed = resources.files(__package__).joinpath("wordnet.txt.gz").read_bytes()
     words: set[str] = set()
     rare: set[str] = set()
+    nouns: set[str] = set()
     capitonyms: set[str] = set()
     groups: dict[str, set[int]] = {}
     opposites: dict[str, set[str]] = {}
     for number, line in enumerate(gzip.decompress(packed).decode().splitlines()):
         kind, rest = line[0], line[2:]
-        if kind in "wr":
+        if kind in "wrnm":
             words.add(rest)
-            if kind == "r":
+            if kind in "rm":
                 rare.add(rest)
+            if kind in "nm":
+                nouns.add(rest)
         elif kind == "c":
             capitonyms.add(rest)
         elif kind == "s":
@@ -46,6 +50,7 @@ def wordnet() -> WordNet:
     return WordNet(
         frozenset(words),
         frozenset(rare),
+        frozenset(nouns),
         frozenset(capitonyms),
         {lemma: frozenset(ids) for lemma, ids in groups.items()},
         {lemma: frozenset(other) for lemma, other in opposites.items()},
@@ -55,6 +60,11 @@ def wordnet() -> WordNet:
 def is_word(lemma: str) -> bool:
     """Whether the lower-case lemma stands in the dictionary."""
     return lemma in wordnet().words
+
+
+def is_noun(lemma: str) -> bool:
+    """Whether the lemma is mostly used as a noun; words newer than the dictionary are taken for nouns."""
+    return lemma in wordnet().nouns or lemma not in wordnet().words
 
 
 def share_sense(left: str, right: str) -> bool:

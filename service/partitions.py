@@ -216,20 +216,26 @@ class Partitions:
         rows = await entries.vectors_of_partition(
             source, partition.tenant, partition=partition.key, since=partition.since
         )
-        new = [row for row in rows if row[1] is not None and row[0] not in partition.index]
-        if new:
-            labels = np.fromiter((row[0] for row in new), dtype=np.int64, count=len(new))
-            joined = b"".join(row[1] for row in new)
-            vectors = np.frombuffer(joined, dtype="<f4").reshape(len(new), -1)
-            if len(new) > _INLINE:
-                await asyncio.to_thread(partition.index.add, labels, vectors)
-            else:
-                partition.index.add(labels, vectors)
+        if len(rows) > _INLINE:
+            horizon = await asyncio.to_thread(_take_in, partition.index, rows)
+        else:
+            horizon = _take_in(partition.index, rows)
+        if rows:
             self._indexes.keep_to_budget(partition.key)
-        partition.since = max([1, partition.since, *(row[2] for row in rows)])
+        partition.since = max(1, partition.since, horizon)
 
     def _path(self, partition: Partition) -> Path | None:
         return self._folder / f"{partition.key.hex()}.snapshot" if self._folder else None
+
+
+def _take_in(index: AdaptiveIndex, rows: list[Row]) -> int:
+    """Add what the index does not have of (id, vector, horizon); the largest horizon, 0 without rows."""
+    new = [row for row in rows if row[1] is not None and row[0] not in index]
+    if new:
+        labels = np.fromiter((row[0] for row in new), dtype=np.int64, count=len(new))
+        joined = b"".join(row[1] for row in new)
+        index.add(labels, np.frombuffer(joined, dtype="<f4").reshape(len(new), -1))
+    return max((row[2] for row in rows), default=0)
 
 
 def remove_orphans(folder: Path, *, keep: int) -> None:

@@ -48,6 +48,7 @@ _FIND = Query(
         Alias.response_hash == bindparam("answer_hash"),
     )
     .limit(1),
+    reads_few=True,
 )
 
 

@@ -16,6 +16,7 @@ _OF_LINE = Query(
     select(Block.scope, Block.context_hash, Block.query, Block.entry_query, Block.response_hash)
     .where(Block.tenant_id == bindparam("tenant"), Block.line == bindparam("line"))
     .order_by(Block.id),
+    reads_few=True,
 )
 
 

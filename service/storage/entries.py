@@ -190,6 +190,7 @@ _STALE = Query(
         Entry.expires_ms <= bindparam("now"),
         Entry.expires_ms > bindparam("expired_after"),
     ),
+    reads_few=True,
 )
 
 
@@ -219,6 +220,7 @@ _LIVE = Query(
         Entry.partition == bindparam("partition"),
         _is_live(),
     ),
+    reads_few=True,
 )
 
 
@@ -242,17 +244,20 @@ _CHANGED = Query(
         Entry.tenant_id == bindparam("tenant"),
     )
     .order_by(Entry.change_seq, Entry.id),
+    reads_few=True,
 )
-_VECTORS = Query(
-    "vectors_of_partition",
+_OF_PARTITION = (
     select(Entry.id, Entry.vector, change_horizon(Entry.change_seq))
     .where(
         Entry.partition == bindparam("partition"),
         Entry.change_seq >= bindparam("since"),
         Entry.tenant_id == bindparam("tenant"),
     )
-    .order_by(Entry.id),
+    .order_by(Entry.change_seq, Entry.id)
 )
+_FEW = 64
+_FEW_VECTORS = Query("few_vectors_of_partition", _OF_PARTITION.limit(_FEW), reads_few=True)
+_VECTORS = Query("vectors_of_partition", _OF_PARTITION)
 
 
 async def changed_in_partition(
@@ -266,7 +271,9 @@ async def vectors_of_partition(
     db: Readable, tenant: str, *, partition: bytes, since: int
 ) -> list[Row]:
     """(id, vector bytes, horizon) of entries written since a horizon."""
-    return await db.read(_VECTORS, {"tenant": tenant, "partition": partition, "since": since})
+    params = {"tenant": tenant, "partition": partition, "since": since}
+    few = await db.read(_FEW_VECTORS, params)  # nearly always all: what came since the last look
+    return few if len(few) < _FEW else await db.read(_VECTORS, params)
 
 
 _SEARCHABLE = Query(
@@ -278,6 +285,7 @@ _SEARCHABLE = Query(
         Entry.vector.is_not(None),
     )
     .limit(1),
+    reads_few=True,
 )
 
 
@@ -291,6 +299,7 @@ _HORIZON = Query(
     select(change_horizon(func.coalesce(func.max(ChangeCounter.value), 0))).select_from(
         ChangeCounter
     ),
+    reads_few=True,
 )
 
 
@@ -437,12 +446,14 @@ _ONE = Query(
         Entry.quarantined,
         Entry.hits,
     ).where(Entry.id == bindparam("id"), Entry.tenant_id == bindparam("tenant"), _is_live()),
+    reads_few=True,
 )
 _TAGS = Query(
     "tags_of_entry",
     select(EntryTag.tag)
     .where(EntryTag.entry_id == bindparam("id"), EntryTag.tenant_id == bindparam("tenant"))
     .order_by(EntryTag.tag),
+    reads_few=True,
 )
 
 
@@ -530,7 +541,7 @@ _COUNT = Query(
         Entry.policy_version,
         Entry.fingerprint,
         func.count(),
-        func.count(Entry.vector),
+        func.count(Entry.partition),  # an entry has both or neither, and an index knows this one
     )
     .where(Entry.tenant_id == bindparam("tenant"), _is_live())
     .group_by(Entry.line, Entry.policy_version, Entry.fingerprint)

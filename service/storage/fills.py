@@ -58,6 +58,7 @@ _GET_FILL = Query(
         Fill.tenant_id == bindparam("tenant"),
         Fill.expires_ms > bindparam("now"),
     ),
+    reads_few=True,
 )
 _LEASE_OF = Query(
     "lease_of",
@@ -66,6 +67,7 @@ _LEASE_OF = Query(
         Lease.tenant_id == bindparam("tenant"),
         Lease.expires_ms > bindparam("now"),
     ),
+    reads_few=True,
 )
 
 

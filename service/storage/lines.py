@@ -16,6 +16,7 @@ _GET = Query(
     select(
         Line.revision, Line.config_json, Line.updated_ms, Line.updated_by, Line.created_ms
     ).where(Line.tenant_id == bindparam("tenant"), Line.name == bindparam("line")),
+    reads_few=True,
 )
 _LIST = Query(
     "list_lines",

@@ -50,6 +50,7 @@ _GET = Query(
         Lookup.score,
         Lookup.outcome,
     ).where(Lookup.id == bindparam("lookup_id"), Lookup.tenant_id == bindparam("tenant")),
+    reads_few=True,
 )
 _STATS = Query(
     "stats",

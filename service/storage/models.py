@@ -126,6 +126,17 @@ class Entry(Base):
     __table_args__ = (
         Index(None, "partition", "change_seq", "id"),
         Index(None, "tenant_id", "line", "size_bytes"),
+        Index(None, "tenant_id", "line", "id"),
+        # all that counting and re-embedding read: the rows themselves are kilobytes each
+        Index(
+            "ix_entries_by_model",
+            "tenant_id",
+            "line",
+            "policy_version",
+            "fingerprint",
+            "expires_ms",
+            "partition",
+        ),
         Index(None, "tenant_id", "line", "scope"),
         Index(None, "tenant_id", "created_ms"),
         Index(None, "expires_ms"),

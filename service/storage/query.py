@@ -20,12 +20,17 @@ POSTGRESQL = psycopg.dialect()  # type: ignore[no-untyped-call]
 
 
 class Query:
-    """One statement with named parameters (`bindparam`), in the spelling of either driver."""
+    """One statement with named parameters (`bindparam`), in the spelling of either driver.
 
-    __slots__ = ("_defaults", "name", "postgresql", "sqlite")
+    `reads_few` promises that it finds its rows through an index and that they are few, however much is stored: on
+    SQLite such a read is done by the time a thread would have been woken for it, and others go to a thread.
+    """
 
-    def __init__(self, name: str, statement: Executable) -> None:
+    __slots__ = ("_defaults", "name", "postgresql", "reads_few", "sqlite")
+
+    def __init__(self, name: str, statement: Executable, *, reads_few: bool = False) -> None:
         self.name = name
+        self.reads_few = reads_few
         on_sqlite = statement.compile(dialect=SQLITE)  # type: ignore[attr-defined]
         on_postgresql = statement.compile(dialect=POSTGRESQL)  # type: ignore[attr-defined]
         self.sqlite = str(on_sqlite)

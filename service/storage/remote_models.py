@@ -16,6 +16,7 @@ _KNOWN = Query(
         RemoteModel.dimensions == bindparam("of_dimensions"),
     )
     .order_by(RemoteModel.generation),
+    reads_few=True,
 )
 _ADD = Query(
     "add_remote_model",

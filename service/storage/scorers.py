@@ -19,6 +19,7 @@ _GET = Query(
         ScorerRow.line == bindparam("of_line"),
         ScorerRow.version == bindparam("of_version"),
     ),
+    reads_few=True,
 )
 _LIST = Query(
     "scorers_of_line",

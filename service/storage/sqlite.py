@@ -1,9 +1,11 @@
-"""SQLite: one held connection that reads on the event loop, one that writes in a thread (WAL)."""
+"""SQLite (WAL): held connections, for short reads on the event loop, for long ones and for writes in a thread each."""
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,42 +56,47 @@ class SqliteDatabase:
         self._url = url
         self.at_once: ReadsAtOnce | None = self
         self._reader: sqlite3.Connection | None = None
+        self._long_reader: sqlite3.Connection | None = None
+        self._long_reads: ThreadPoolExecutor | None = None
         self._writer: Writer | None = None
 
     async def open(self) -> None:
-        """Open both connections."""
+        """Open the connections."""
         try:
             self._reader = connect(self._url, readonly=True)
+            self._long_reader = connect(self._url, readonly=True)
         except (sqlite3.Error, OSError) as error:
             raise Unavailable(f"SQLite cannot be opened: {error}") from error
+        self._long_reads = ThreadPoolExecutor(1, "surehit-reader")
         self._writer = Writer(
             lambda: _WriteConnection(self._url), name="surehit-writer", limit_s=None
         )
 
     async def close(self) -> None:
-        """Finish accepted writes and close."""
+        """Finish accepted writes, cut long reads short, and close."""
         if self._writer is not None:
             self._writer.close()
+        if self._long_reader is not None and self._long_reads is not None:
+            self._long_reader.interrupt()
+            self._long_reads.shutdown(cancel_futures=True)
+            self._long_reader.close()
+            self._long_reader = self._long_reads = None
         if self._reader is not None:
             self._reader.close()
             self._reader = None
 
     async def read(self, query: Query, params: dict[str, Any]) -> list[Row]:
-        """See `Database.read`."""
-        return self.read_now(query, params)
+        """See `Database.read`. What may read many rows does so in a thread: exact hits must not wait behind it."""
+        if query.reads_few:
+            return self.read_now(query, params)
+        if self._long_reads is None:
+            raise Unavailable("the database is not open")
+        connection, loop = self._long_reader, asyncio.get_running_loop()
+        return await loop.run_in_executor(self._long_reads, _rows, connection, query, params)
 
     def read_now(self, query: Query, params: dict[str, Any]) -> list[Row]:
         """A point read costs some 10 µs, less than a hop to a thread would."""
-        if self._reader is None:
-            raise Unavailable("the database is not open")
-        try:
-            return self._reader.execute(query.sqlite, query.bound(params)).fetchall()
-        except (UnicodeEncodeError, OverflowError) as error:
-            raise unkeepable(error) from error
-        except sqlite3.ProgrammingError:
-            raise  # a fault of ours, not of the database's: waiting would not mend it
-        except sqlite3.Error as error:
-            raise Unavailable(f"SQLite: {error}") from error
+        return _rows(self._reader, query, params)
 
     async def read_point(self, point: PointQuery, params: dict[str, Any]) -> Row | None:
         """See `Database.read_point`: as soon as it is asked for, since there is no round trip to share."""
@@ -102,6 +109,19 @@ class SqliteDatabase:
             raise Unavailable("the database is not open")
         value: T = await self._writer.submit(work, durable=durable)
         return value
+
+
+def _rows(connection: sqlite3.Connection | None, query: Query, params: dict[str, Any]) -> list[Row]:
+    if connection is None:
+        raise Unavailable("the database is not open")
+    try:
+        return connection.execute(query.sqlite, query.bound(params)).fetchall()
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise unkeepable(error) from error
+    except sqlite3.ProgrammingError:
+        raise  # a fault of ours, not of the database's: waiting would not mend it
+    except sqlite3.Error as error:
+        raise Unavailable(f"SQLite: {error}") from error
 
 
 class SqliteTransaction:

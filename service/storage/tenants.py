@@ -10,13 +10,16 @@ from service.storage.models import ApiKey, Tenant
 from service.storage.query import Query
 
 _COUNT_KEYS = Query(
-    "count_keys", select(func.count()).select_from(ApiKey).where(ApiKey.revoked_ms.is_(None))
+    "count_keys",
+    select(func.count()).select_from(ApiKey).where(ApiKey.revoked_ms.is_(None)),
+    reads_few=True,
 )
 _BY_HASH = Query(
     "key_by_hash",
     select(ApiKey.id, ApiKey.tenant_id, ApiKey.role, ApiKey.max_stores_per_hour).where(
         ApiKey.key_hash == bindparam("key_hash"), ApiKey.revoked_ms.is_(None)
     ),
+    reads_few=True,
 )
 _LIST = Query(
     "list_keys",

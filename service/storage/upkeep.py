@@ -53,7 +53,11 @@ _END_DUTY = Query(
         Lease.lookup_id == bindparam("worker"),
     ),
 )
-_LINES = Query("all_lines", select(Line.tenant_id, Line.name).order_by(Line.tenant_id, Line.name))
+_LINES = Query(
+    "all_lines",
+    select(Line.tenant_id, Line.name).order_by(Line.tenant_id, Line.name),
+    reads_few=True,
+)
 _TO_EMBED = Query(
     "entries_to_embed",
     select(Entry.id, Entry.query, Entry.scope, Entry.request)
@@ -62,11 +66,13 @@ _TO_EMBED = Query(
         Entry.line == bindparam("line"),
         Entry.policy_version == bindparam("policy_version"),
         Entry.query.is_not(None),
-        Entry.fingerprint.is_not(None),
-        Entry.fingerprint != bindparam("fingerprint"),
+        # two ranges of an index, where «is another» would read every entry of the line
+        or_(
+            Entry.fingerprint < bindparam("fingerprint"),
+            Entry.fingerprint > bindparam("fingerprint"),
+        ),
         or_(Entry.expires_ms.is_(None), Entry.expires_ms > bindparam("now")),
     )
-    .order_by(Entry.id)
     .limit(bindparam("batch")),
 )
 _EMBEDDED = Query(

@@ -120,7 +120,7 @@ async def test_candidates_come_from_the_standby_and_what_it_lacks_from_the_prima
                 search=search,
                 read_dsn=of_standby(postgresql_url, standby),
             ) as reader:
-                heavy = "vectors_of_partition" if search == "local" else "search_vectors"
+                heavy = "few_vectors_of_partition" if search == "local" else "search_vectors"
                 reads.clear()
                 for n in (0, 19, 20, 29):  # the last two are not on the standby yet
                     assert (await nearest(reader, some[n], 3))[0] == (n + 1, 1.0)

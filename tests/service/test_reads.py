@@ -14,6 +14,7 @@ from sqlalchemy import select, text
 
 import service.storage
 from service.errors import Unavailable
+from service.partitions import Partitions
 from service.storage import entries, upkeep
 from service.storage.database import open_database
 from service.storage.query import Query
@@ -124,5 +125,7 @@ async def test_a_partition_of_more_than_a_handful_is_read_whole(
             await client.store(f"question number {n}", "a", line="support")
     async with running(sqlite_url, tmp_path) as client:  # as after a restart
         await client.lookup("which question is this", line="support")
-        held = client.cache.partitions
-        assert sum(len(partition.index) for partition in held._held.values()) == entries._FEW + 6
+        partitions = client.cache.partitions
+        assert isinstance(partitions, Partitions)
+        held = [len(partition.index) for partition in partitions._held.values()]
+        assert held == [entries._FEW + 6]

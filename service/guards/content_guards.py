@@ -245,7 +245,8 @@ def _places(text: Analysis, left: list[int]) -> list[int]:
     return [
         place
         for place, unit in enumerate(text.units)
-        if unit.kind not in ("light", "weak", "num", "op") or (unit.kind == "light" and place not in own)
+        if unit.kind not in ("light", "weak", "num", "op")
+        or (unit.kind == "light" and place not in own)
     ]
 
 
@@ -350,6 +351,8 @@ def _other_head(pair: Alignment, text: Analysis, places: list[int]) -> bool:
     for place in places:
         behind = place in text.joined and place - 1 not in own and place > 1
         ends = place + 1 not in text.joined
+        if text.units[place].key in en.NAMES_OF_A_KIND:
+            continue
         if behind and ends and _is_thing(text.units[place]) and _is_thing(text.units[place - 1]):
             return True
     return False

@@ -147,6 +147,8 @@ def _swapped(pair: Alignment) -> str:
         return ""
     if len(pair.pairs) > _LONGEST_ORDER or len(pair.left_a) + len(pair.left_b) > 3:
         return ""
+    if len(pair.a.clauses) != len(pair.b.clauses):
+        return ""  # a list of what is wanted, with commas and without
     runs = blocks(pair)
     for x, y, z in zip(runs, runs[1:], runs[2:], strict=False):
         asked = any(units_a[block[0]].role == HOW for block in (x, y, z))

@@ -1,6 +1,7 @@
 """Decides how Chinese runs are cut into words, and writes Chinese numerals as digits first."""
 
 import re
+from collections.abc import Set
 from fractions import Fraction
 from functools import cache
 
@@ -78,6 +79,7 @@ _CANNOT_DO = re.compile(
     rf"(?:^|(?<=[，。,.？?！!我]))(?:不会|不太会|不懂)(?=(?:{'|'.join(sorted(zh.DEEDS))}))(?!.*[吗么][？?]?$)"
 )
 """不会安装: asks how; as a question it asks whether something will happen."""
+_FORGOTTEN = re.compile(r"(?:想不起来?|记不(?:得|住|起来?|清楚?)|不记得)了?")
 _WRONG = re.compile(r"不对(?![称外公应])|不正确|有误")
 _WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 1)} | {"天": 7}
 
@@ -145,6 +147,7 @@ def ask_forms(text: str) -> str:
     )
     text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
     text = _WHOLE_WEEKEND.sub("周末", _REDUCED.sub("", _HOW_OLD.sub("多大", text)))
+    text = _FORGOTTEN.sub("忘记", text)
     text = _CANNOT_DO.sub("怎么", _WONDERS.sub("", text))
     text = _KNOWS_NOT_HOW.sub("怎么", _POOR.sub("差", text))
     text = _WEEK_OF_DAY.sub(r"\1周 周", _WHICH_NUMBER.sub(r"\1是什么", _WRONG.sub("错误", text)))
@@ -152,6 +155,7 @@ def ask_forms(text: str) -> str:
     text = _AT_WHAT_TIME.sub(r"什么时候\1", _EACH.sub(r"每\1", text))
     text = _RHETORIC.sub("", text)
     text = _A_NOT_A.sub(r"\1", text)
+    text = text.replace("不出声", "没声音")
     text = _UNABLE.sub(lambda match: f"{match[1].replace('了', '')}不能", text)
     for phrase, plain in _phrases():
         if phrase in text:
@@ -203,12 +207,27 @@ def opposite_words() -> frozenset[str]:
 @cache
 def _vocabulary() -> tuple[frozenset[str], int]:
     words = {
-        *zh.FUNCTION, *zh.LIGHT, *groups(), *zh.NOT_NEGATION, *zh.NEGATORS, *zh.QUANTIFIERS, *zh.STATES,
+        *zh.FUNCTION, *zh.LIGHT, *zh.NOT_NEGATION, *zh.NEGATORS, *zh.QUANTIFIERS, *zh.STATES,
         *(name for name in choices() if not name.isascii()),
         *zh.EXTRA_WORDS, *kinds(), *zh.NARROWING, *zh.OFFERING, *zh.DISHES, *zh.LEXICAL_NEGATIVES, *zh.TROUBLE, *zh.LABELS, *(word for pair in opposites() for word in pair),
         *(name for name in [*q.UNITS, *q.CURRENCIES] if not name.isascii()), "点钟", "月份", "个",
     }  # fmt: skip
+    known = words | groups().keys()
+    words |= {word for word in groups() if len(word) < _COMPOUND or not _is_compound(word, known)}
     return frozenset(words), max(map(len, words))
+
+
+_COMPOUND = 4
+"""A word of so many characters that is made of known words is left to `matching`, which joins them again:
+cut as one it would hide its parts from the other text."""
+
+
+def _is_compound(word: str, known: Set[str]) -> bool:
+    """Whether the word is made of known words of two characters or more."""
+    return any(
+        word[:at] in known and (word[at:] in known or _is_compound(word[at:], known))
+        for at in range(2, len(word) - 1)
+    )
 
 
 @cache

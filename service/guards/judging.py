@@ -11,7 +11,7 @@ from service.guards.analysis import Analysis, analyse
 from service.guards.refusal import Refusal
 from service.guards.text import script
 
-GUARD_VERSION = "3"
+GUARD_VERSION = "4"
 """Changes whenever a change of rules may alter a verdict; figures of other versions do not count."""
 
 MAX_CHARS = 20_000

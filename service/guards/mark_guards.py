@@ -69,7 +69,10 @@ def state(pair: Alignment) -> Refusal | None:
     """Refuse where the place in time or in a row differs: before/after, last/next, today/tomorrow."""
     left, right = pair.a.marks.states, pair.b.marks.states
     only_left, only_right = left - right, right - left
-    one_sided = (only_left | only_right) - _HARMLESS_STATES
+    stands_for = bool(pair.left_b if only_left else pair.left_a)
+    one_sided = only_left | only_right
+    if not stands_for:
+        one_sided -= _HARMLESS_STATES
     clash = pair.likeness >= TEMPLATE or not _axes(only_left).isdisjoint(_axes(only_right))
     if (only_left and only_right and clash) or (
         one_sided and (pair.likeness >= TEMPLATE or _narrow(one_sided))

@@ -164,12 +164,17 @@ _ASKING = re.compile(
     r"|(?<!为)我|几(?!乎)|什么|如何|为何|多少|是否|能否|可否|推荐|告诉|介绍|需要|希望|多久|多长"
 )
 _STATEMENT_CHARS = 16
+_LONG_STATEMENT_CHARS = 22
 
 
 def _states_only(plain: str) -> bool:
-    """Whether a Chinese text asks nothing and wants nothing: material of which every part counts."""
+    """Whether a Chinese text asks nothing and wants nothing: material of which every part counts.
+
+    A short one without a full stop is a search for what it names.
+    """
     return (
         len(plain) >= _STATEMENT_CHARS
+        and ("。" in plain or len(plain) >= _LONG_STATEMENT_CHARS)
         and any("\u4e00" <= char <= "\u9fff" for char in plain)
         and _ASKING.search(plain) is None
     )
@@ -184,8 +189,8 @@ def _question(key: str) -> str:
     """What a Chinese word asks for, also within a longer one (该怎么办, 在哪里); "" for nothing."""
     if key in _QUESTIONS:
         return _QUESTIONS[key]
-    if key not in zh.FUNCTION:
-        return ""
+    if key not in zh.FUNCTION or key.endswith("办"):
+        return ""  # 怎么办 may ask how or why
     if any(word in key for word in _HOW_HAN):
         return "how"
     return "where" if any(word in key for word in _WHERE_HAN) else ""

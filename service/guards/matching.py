@@ -16,10 +16,13 @@ from service.guards.units import Unit
 
 if TYPE_CHECKING:
     from service.guards.alignment import Alignment
+    from service.guards.analysis import Analysis
 
 
 def match_meaning(out: Alignment) -> None:
     """Match what is left over: the same in other words, short forms, opposites, slips of the pen."""
+    if (out.left_a or out.left_b) and out.a.script == out.b.script == "han":
+        _match_compounds(out)
     if not out.left_a or not out.left_b:
         return
     _match(out, _same, near, near)
@@ -157,6 +160,8 @@ def opposite_han(left: str, right: str) -> bool:
     pairs = han.opposites()
     if (left, right) in pairs:
         return True
+    if same_han(left, right):
+        return False
     lefts, rights = han.line_mates(left), han.line_mates(right)
     return any((x, right) in pairs for x in lefts) or any((left, y) in pairs for y in rights)
 
@@ -196,6 +201,52 @@ def _match_joined(out: Alignment) -> None:
         _take_runs(left, right, {i: joined.get(whole) for i, whole in wholes.items()})
 
 
+def _match_compounds(out: Alignment) -> None:
+    """Match Chinese words that together are on a synonym line with a word of it (网上 银行, 网银).
+
+    Words that are matched already may belong to either side, as long as they are matched with each other.
+    """
+    groups = han.groups()
+    twins = dict(out.pairs)
+    mine, yours = _compounds(out.a, set(out.left_a)), _compounds(out.b, set(out.left_b))
+    for run, text in mine:
+        for other, other_text in yours:
+            if len(run) == len(other) == 1 or groups[text].isdisjoint(groups[other_text]):
+                continue
+            matched = {twins[i] for i in run if i in twins}
+            own, others = set(run) & set(out.left_a), set(other) & set(out.left_b)
+            if (
+                (own or others)
+                and matched == set(other) - others
+                and len(run) == len(own) + len(matched)
+            ):
+                out.left_a = [i for i in out.left_a if i not in own]
+                out.left_b = [j for j in out.left_b if j not in others]
+                if own and others:
+                    out.pairs.append((min(own), min(others)))
+
+
+def _compounds(text: Analysis, left: set[int]) -> list[tuple[range, str]]:
+    """Runs of up to three adjacent words, longest first, that the synonym lines hold as one."""
+    if not left:
+        starts = list(range(len(text.units)))
+    else:
+        starts = sorted({place - step for place in left for step in range(_LONGEST_COMPOUND)})
+    found = []
+    for size in range(_LONGEST_COMPOUND, 0, -1):
+        for at in starts:
+            run = range(at, at + size)
+            if at < 0 or run.stop > len(text.units):
+                continue
+            if not all(place in text.joined for place in run[1:]):
+                continue
+            key = "".join(text.units[place].key for place in run)
+            if key in han.groups():
+                found.append((run, key))
+    return found
+
+
+_LONGEST_COMPOUND = 3
 _SHORTEST_RUN = 2
 _LONGEST_JOINED = 4
 _LONGEST_INITIALS = 5

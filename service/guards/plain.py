@@ -16,10 +16,21 @@ _POLITE = re.compile(
     re.I,
 )
 _ASKS_HOW = re.compile(
-    r"(?<![\w'])(?:" + "|".join(ASKS_HOW.strip().splitlines()) + r")(?![\w'])(?: how to(?![\w']))?", re.I
+    r"(?<![\w'])(?:" + "|".join(ASKS_HOW.strip().splitlines()) + r")(?![\w'])(?: how to(?![\w']))?",
+    re.I,
 )
+_REASON = re.compile(
+    r"\bwhat(?:'s| is| are| could be| can be| might be| may be| would be| is likely)(?: the)?(?: most likely)? (?:reasons?|causes?)(?: (?:for|of|behind|why))?\b"
+    r"|\bwhat (?:is|could be|might be|would be|can be) causing\b|\bwhat (?:causes|caused|could cause|would cause|makes|made)\b|\bfor what reasons?\b",
+    re.I,
+)
+_ANYONE = re.compile(
+    r"\bhow (?:do|does|can|could|would|should) (?:one|someone|somebody|a user|users|people)\b", re.I
+)
+_THEIRS = re.compile(r"\b(?:their|one's|his or her)\b", re.I)
+"""Where anybody is asked about, theirs is what the asker would call mine."""
 _SEPARABLE = re.compile(
-    r"\b(turn|switch|shut|power)(?:s|ed|ing)?((?:\s+[\w'-]+){1,4}?)\s+(on|off)\b", re.I
+    r"\b(turn|switch|shut|power|toggle)(?:s|ed|ing)?((?:\s+[\w'-]+){1,4}?)\s+(on|off)\b", re.I
 )
 _PART_OF_DAY = re.compile(
     r"\b(?P<hour>\d{1,2}(?::\d\d)?)(?: ?o'clock)? (?:in the (?P<part>morning|afternoon|evening)|at night)\b",
@@ -76,6 +87,9 @@ def plain(flat: str, writing: str) -> str:
         flat = _GLUED_VERSION.sub(r"\g<0> ", _FRAMEWORK_SUFFIX.sub(r"\1", flat))
         flat = _SHORT_WINDOWS.sub("Windows ", flat)
         flat = _POLITE.sub(" ", spell_out(_WAY.sub("how to", flat)))
+        flat = _REASON.sub("why", flat)
+        if _ANYONE.search(flat):
+            flat = _THEIRS.sub("my", flat)
         flat = _ASKS_HOW.sub("how to", flat)
         flat = _SEPARABLE.sub(r"\1 \3\2", flat)
         flat = _phrases().sub(lambda match: f" {_phrase_table()[match.group().lower()]} ", flat)

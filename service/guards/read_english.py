@@ -64,6 +64,8 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
         reader.add(_SPOKEN_OPERATORS[key], "op", key)
         return 1
     lemma, degree = words.inflection(key)
+    if key == "lower" and at + 1 < len(stream) and stream[at + 1].key in _KEEPS_ROLE:
+        lemma, degree = key, ""  # lower the price: a verb
     used = reader.marks.english(key, lemma, stream, at, owned=owned)
     if key in en.NEGATORS:
         interjection = (

@@ -73,9 +73,8 @@ def _base(word: str, ending: str) -> str | None:
         forms.append(stem + "e")
         if stem.endswith("i"):
             forms.insert(0, stem[:-1] + "y")
-    return next(
-        (form for form in forms if len(form) > 1 and (is_word(form) or form in _kept())), None
-    )
+    known = [form for form in forms if len(form) > 1 and (is_word(form) or form in _kept())]
+    return next((form for form in known if form in _kept()), known[0] if known else None)
 
 
 @cache
@@ -136,16 +135,11 @@ def american(word: str) -> str:
 @lru_cache(50_000)
 def same(left: str, right: str) -> bool:
     """Whether two lemmas mean the same for an asker: synonyms, spellings, derivations, short forms."""
-    if left == right or american(left) == american(right):
+    if left == right or american(left) == american(right) or listed_same(left, right):
         return True
     if are_opposite(left, right):
         return False
-    return (
-        listed_same(left, right)
-        or share_sense(left, right)
-        or _derived(left, right)
-        or shortened(left, right)
-    )
+    return share_sense(left, right) or _derived(left, right) or shortened(left, right)
 
 
 def listed_same(left: str, right: str) -> bool:
@@ -159,6 +153,8 @@ def are_opposite(left: str, right: str) -> bool:
     """Whether two lemmas are opposites: listed, or one is the other with a negating prefix."""
     if (left, right) in opposites() or listed_opposites(left, right):
         return True
+    if listed_same(left, right):
+        return False
     if _negated_of(left, right) or _negated_of(right, left):
         return True
     return (

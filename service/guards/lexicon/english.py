@@ -70,6 +70,11 @@ THINGS = frozenset(
 SMALL_DEEDS = frozenset("find use make keep take put show see".split())
 """Verbs of little content that still are another deed where one word is replaced by them."""
 
+NAMES_OF_A_KIND = frozenset(
+    "city town country clock machine device price cost fee program process area".split()
+)
+"""Nouns that add nothing behind the name of such a thing (the capital city, an alarm clock)."""
+
 DEEDS = frozenset(
     """accept access activate add apply approve archive assign attach authorize book borrow buy call cancel change charge
     clean close commit compare compress configure confirm connect convert copy count create debug delete deliver deploy

@@ -165,16 +165,17 @@ _ASKING = re.compile(
 )
 _STATEMENT_CHARS = 16
 _LONG_STATEMENT_CHARS = 22
+_STATES = re.compile("[。是为被了于]")
 
 
 def _states_only(plain: str) -> bool:
     """Whether a Chinese text asks nothing and wants nothing: material of which every part counts.
 
-    A short one without a full stop is a search for what it names.
+    A short one without a full stop and a small verb is a search for what it names.
     """
     return (
         len(plain) >= _STATEMENT_CHARS
-        and ("。" in plain or len(plain) >= _LONG_STATEMENT_CHARS)
+        and (len(plain) >= _LONG_STATEMENT_CHARS or _STATES.search(plain) is not None)
         and any("\u4e00" <= char <= "\u9fff" for char in plain)
         and _ASKING.search(plain) is None
     )

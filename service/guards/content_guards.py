@@ -347,8 +347,10 @@ def extra(pair: Alignment) -> Refusal | None:
 
 def _other_head(pair: Alignment, text: Analysis, places: list[int]) -> bool:
     """Whether a noun is put behind what both texts name, which makes another thing of it (meter board)."""
-    own = set(places)
-    for place in places:
+    own = {place for place in places if text.units[place].kind not in ("light", "weak")}
+    if max(own) - min(own) >= len(own):
+        return False  # more than one thing is added: another wording
+    for place in sorted(own):
         behind = place in text.joined and place - 1 not in own and place > 1
         ends = place + 1 not in text.joined
         if text.units[place].key in en.NAMES_OF_A_KIND:

@@ -36,7 +36,9 @@ _NUMBER = re.compile(
 _SCALE = {"百": 100, "千": 1000, "万": 10**4, "亿": 10**8, "万亿": 10**12}
 _A_NOT_A = re.compile(r"([\u4e00-\u9fff]{1,2})[不没]\1")
 _WHICH_HOUR = re.compile(r"(?<!有)几点钟?(?![建意要])|几号(?![楼线])")
-_WHICH_DAYS = re.compile(r"(?<![这那过前后近没好])几天")
+_WHICH_DAYS = re.compile(
+    r"(?<![这那过前后近没好])(?:几|多少)个?(?:天|分钟|小时|钟头|星期|周|月|年)(?![前后内以之票卡费的报刊])"
+)
 _RHETORIC = re.compile(r"难道(?:不是|没有|没)?")
 """A question that expects its answer; it asks what the plain one asks."""
 _UNABLE = re.compile(zh.UNABLE)
@@ -79,6 +81,10 @@ _CANNOT_DO = re.compile(
     rf"(?:^|(?<=[，。,.？?！!我]))(?:不会|不太会|不懂)(?=(?:{'|'.join(sorted(zh.DEEDS))}))(?!.*[吗么][？?]?$)"
 )
 """不会安装: asks how; as a question it asks whether something will happen."""
+_DENIED = re.compile(
+    r"(?:没有?|未能?|不能?|没能)(?:审核|审批|申请)?(?:通过|批准|获批|批下来|批复)(?!率)"
+)
+"""没通过: was refused."""
 _FORGOTTEN = re.compile(r"(?:想不起来?|记不(?:得|住|起来?|清楚?)|不记得)了?")
 _WRONG = re.compile(r"不对(?![称外公应])|不正确|有误")
 _WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 1)} | {"天": 7}
@@ -86,7 +92,13 @@ _WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 
 
 def write_digits(text: str) -> str:
     """Write Chinese numerals, 3万, 百分之… and 半小时 as digits; leave words that only look so."""
-    return _NUMBER.sub(lambda match: _digits(match, text), text)
+    return _NUMBER.sub(lambda match: _apart(text, match) + _digits(match, text), text)
+
+
+def _apart(text: str, match: re.Match[str]) -> str:
+    """A blank between a Latin word and a Chinese numeral behind it (用golang一行)."""
+    before = text[match.start() - 1 : match.start()]
+    return " " if before.isascii() and before.isalpha() else ""
 
 
 def _digits(match: re.Match[str], text: str) -> str:
@@ -147,6 +159,7 @@ def ask_forms(text: str) -> str:
     )
     text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
     text = _WHOLE_WEEKEND.sub("周末", _REDUCED.sub("", _HOW_OLD.sub("多大", text)))
+    text = _DENIED.sub("被拒", text)
     text = _FORGOTTEN.sub("忘记", text)
     text = _CANNOT_DO.sub("怎么", _WONDERS.sub("", text))
     text = _KNOWS_NOT_HOW.sub("怎么", _POOR.sub("差", text))

@@ -32,6 +32,8 @@ _COUNTING = frozenset({"count", "howmany", "howmuch", "howlong", "howfar"})
 _SPECIFIC = frozenset(
     {"why", "when", "where", "who", "howlong", "howmany", "howmuch", "howoften", "howfar", "howold"}
 )
+_CLOSED = frozenset({"why", "when"})
+"""Questions that a plain yes does not answer."""
 _HOW_CLASHES = frozenset(
     {"count", "why", "when", "who", "howlong", "howmany", "howoften", "howfar", "howold", "howmuch"}
 )
@@ -134,6 +136,10 @@ def modality(pair: Alignment) -> Refusal | None:
 def question(pair: Alignment) -> Refusal | None:
     """Refuse where the kind of question differs: why, when, where, who, how much …"""
     left, right = pair.a.marks.question, pair.b.marks.question
+    whether = {pair.a.marks.yes_no and not left, pair.b.marks.yes_no and not right} == {True, False}
+    asked = pair.a if left else pair.b
+    if whether and left + right in _CLOSED and "," not in asked.text and not _has_own_content(pair):
+        return Refusal("question", f"{left or 'whether'} vs {right or 'whether'}")
     if not left or not right or left == right:
         return None
     kinds = {left, right}

@@ -58,8 +58,10 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     if named and len(key) > 1 and token.text.isupper() and key in en.FUNCTION:
         reader.add(_CAPITAL_NAMES.get(key, key), "name", token.text)  # US, IT, WHO
         return 1
-    if key in _SPOKEN_OPERATORS and any(
-        _kind(stream, i) == "num" for i in (at - 1, at + 1, at + 2)
+    if key in _SPOKEN_OPERATORS and (
+        _kind(stream, at + 1) == "num"
+        if key == "times"  # two times three, but not: two times for one order
+        else any(_kind(stream, i) == "num" for i in (at - 1, at + 1, at + 2))
     ):
         reader.add(_SPOKEN_OPERATORS[key], "op", key)
         return 1

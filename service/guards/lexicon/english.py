@@ -15,7 +15,11 @@ FUNCTION = frozenset(
     themselves own type kind sort etc e.g i.e happen happens happened currently olly uh um hmm
     erm plus vs versus describe list define exist taken place start question answer info
     information detail details howlong howmany howmuch howoften howfar howold totally
-    completely entirely absolutely although whereas whenever whoever whichever hers yep nope lemme cuz tho thru btw asap hiya cheers sorry bother anytime alexa siri someone's one's""".split()
+    completely entirely absolutely although whereas whenever whoever whichever hers yep nope lemme cuz tho thru btw asap hiya cheers sorry bother
+    literally obviously apparently perhaps maybe probably possibly somehow anyway anyhow though however therefore hence thus meanwhile
+    furthermore moreover indeed certainly definitely surely clearly precisely specifically particularly especially suddenly
+    unfortunately honestly frankly hopefully desperately urgently folks guys mate bro dude sir madam regarding concerning
+    whatsoever basically essentially presumably anytime alexa siri someone's one's""".split()
 ) - frozenset({"define", "start", "work"})
 
 WEAK = frozenset(
@@ -55,6 +59,8 @@ LIGHT = frozenset(
     want think believe guess hope sure certain able ready order receive require involve
     contain include exist consider recommend suggest provide offer supply deserve long
     around close called named titled
+    lately soon clarify assist inform manner fashion approach technique trick workaround stuff
+    situation scenario related relevant idiomatic pythonic elegant nicely sample dummy
     become seem appear keep continue actual real really together somewhere anywhere
     version kind form format standard same possible available certain much many little few check pc under over above below across through along
     beside inside outside like other instead""".split()

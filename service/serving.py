@@ -7,6 +7,7 @@ from typing import Any
 
 import uvicorn
 
+from service import huge_pages
 from service.app import create_app
 from service.errors import SurehitError, Unavailable
 from service.http_protocol import Protocol
@@ -27,6 +28,8 @@ def run(settings: Settings) -> None:
     """Serve until told to stop. Raises NotSafe, Unavailable."""
     configure()
     check(settings)
+    if settings.huge_pages:
+        huge_pages.keep()
     uvicorn.run(application(settings), **uvicorn_options(settings))
 
 

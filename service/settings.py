@@ -60,6 +60,11 @@ class Settings(BaseSettings):
     embed_threads: int = Field(
         default=0, ge=0, le=64, description="Embedding workers; 0 means one per core."
     )
+    huge_pages: bool = Field(
+        default=True,
+        description="Ask Linux to keep the service's memory in pages of 2 MB: a fifth less processor time per "
+        "exact hit in a virtual machine, some memory more.",
+    )
     embed_budget_ms: int = Field(
         default=1000,
         ge=1,

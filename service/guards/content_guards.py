@@ -9,6 +9,7 @@ from service.guards.analysis import Analysis
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
 from service.guards.lexicon.choices import choices
+from service.guards.lexicon.common_chinese import is_plain
 from service.guards.lexicon.wordnet import is_noun
 from service.guards.matching import same_han
 from service.guards.read_han import OFFERED
@@ -25,7 +26,9 @@ INSERTION_WEIGHT = 1.0
 HAN_INSERTION_WEIGHT = 0.6
 EXTRA_WEIGHT = 2.0
 ELSEWHERE_WEIGHT = 1.5
-"""Weight on either side, from which on two Chinese texts that share less are about other things."""
+"""Weight on either side, from which on two Chinese texts that share little are about other things."""
+ELSEWHERE_SHARE = 0.5
+"""Of that weight: with more in common they may be one question in other words."""
 SENTENCE_WEIGHT = 1.5
 """Weight of a sentence that only one text has, from which on it is a request of its own."""
 
@@ -129,9 +132,45 @@ def name(pair: Alignment) -> Refusal | None:
     if left or right:
         return Refusal("name", f"{_show(left)} vs {_show(right)}")
     run_a, run_b = _unknown_run(pair.a, pair.left_a), _unknown_run(pair.b, pair.left_b)
-    if min(len(run_a), len(run_b)) >= HAN_NAME_CHARS:
+    both = min(len(run_a), len(run_b)) >= HAN_NAME_CHARS
+    stated = "。" in pair.a.text and "。" in pair.b.text  # of a statement every word counts
+    if both and (stated or not (is_plain(run_a) and is_plain(run_b))):
         return Refusal("name", f"{run_a} vs {run_b}")
-    return None
+    return _namesake(pair)
+
+
+def _namesake(pair: Alignment) -> Refusal | None:
+    """Refuse where each text names a place of its own (…大酒店, …饭店)."""
+    mine, yours = _named_places(pair.a, pair.left_a), _named_places(pair.b, pair.left_b)
+    return Refusal("name", f"{mine[0]} vs {yours[0]}") if mine and yours else None
+
+
+def _named_places(text: Analysis, left: list[int]) -> list[str]:
+    kinds = han.kinds()
+    names = (
+        _name_before(text, place, left)
+        for place, unit in enumerate(text.units)
+        if unit.key in kinds
+    )
+    return [name for name in names if name]
+
+
+def _name_before(text: Analysis, place: int, left: list[int]) -> str:
+    """The leftover characters, no known word, that stand right before a word; at least two."""
+    own, start = set(left), place
+    while (
+        start
+        and start in text.joined
+        and start - 1 in own
+        and _may_open_name(text.units[start - 1])
+    ):
+        start -= 1
+    if start == place:
+        return ""
+    run = "".join(unit.text for unit in text.units[start:place])
+    if len(run) == 1 and start - 1 in own and _may_open_name(text.units[start - 1]):
+        run = text.units[start - 1].text + run  # a small word within the name
+    return run if len(run) > 1 else ""
 
 
 def _unknown_run(text: Analysis, left: list[int]) -> str:
@@ -208,12 +247,18 @@ def _differs_in_one_place(pair: Alignment) -> bool:
         mine_run, your_run = _run(pair.a, left), _run(pair.b, right)
         if min(len(mine_run), len(your_run)) > 1 and set(mine_run).isdisjoint(your_run):
             return True
-    if not len(left) == len(right) == 1:
-        return False
     mine_unit, your_unit = pair.a.units[left[0]], pair.b.units[right[0]]
-    return (start >= 1 and _are_things(mine_unit, your_unit)) or (
-        start + end >= 1 and _are_deeds(mine_unit, your_unit)
-    )
+    if (
+        start + end >= 1
+        and max(len(left), len(right)) <= _MOST_CHANGED
+        and _are_deeds(mine_unit, your_unit)
+    ):
+        return True
+    return start >= 1 and len(left) == len(right) == 1 and _are_things(mine_unit, your_unit)
+
+
+_MOST_CHANGED = 2
+"""Words in the place that differs, of which the first is the deed (renew, replace a lost …)."""
 
 
 def _run(text: Analysis, places: list[int]) -> str:
@@ -277,7 +322,7 @@ def _is_elsewhere(pair: Alignment) -> bool:
     if pair.a.script != "han" or pair.b.script != "han":
         return False
     own = min(weight(_own(pair.only_a())), weight(_own(pair.only_b())))
-    return own >= ELSEWHERE_WEIGHT and pair.shared_weight() < own
+    return own >= ELSEWHERE_WEIGHT and pair.shared_weight() < ELSEWHERE_SHARE * own
 
 
 def _stand_in(pair: Alignment, text: Analysis, other: list[Unit]) -> list[Unit]:

@@ -173,6 +173,8 @@ def _reworded(pair: Alignment) -> bool:
 _PERSONS = dict.fromkeys("i me my we us our 我 我们 给我".split(), "first") | dict.fromkeys(
     "he him his she her they them their 他 她 他们 她们".split(), "third"
 )
+_ACTING_AND_ACTED = {("i",), ("me",)}
+"""The asker does it in one text, and it is done to the asker in the other."""
 _OR = frozenset({"or", "还是"})
 _CONTRAST = re.compile(
     r"\bnot\b.*\bbut\b|, (?:and |but )?not\b|不是.*而是|而不是|而非", re.I | re.S
@@ -220,6 +222,13 @@ def _kinds_swapped(pair: Alignment) -> str:
     )
     if sorted(persons_a) == sorted(persons_b) == ["first", "third"] and persons_a != persons_b:
         return f"{' '.join(persons_a)} vs {' '.join(persons_b)} person"
+    if (
+        not pair.left_a
+        and not pair.left_b
+        and {tuple(sorted({"i", "me"}.intersection(text.skeleton))) for text in (pair.a, pair.b)}
+        == _ACTING_AND_ACTED
+    ):
+        return "i vs me"
     others = {*persons_a, *persons_b} == {"first", "third"} and not {*persons_a} & {*persons_b}
     if others and persons_a and persons_b and not pair.left_a and not pair.left_b:
         return f"{persons_a[0]} vs {persons_b[0]} person"

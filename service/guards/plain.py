@@ -32,6 +32,10 @@ _THEIRS = re.compile(r"\b(?:their|one's|his or her)\b", re.I)
 _SEPARABLE = re.compile(
     r"\b(turn|switch|shut|power|toggle)(?:s|ed|ing)?((?:\s+[\w'-]+){1,4}?)\s+(on|off)\b", re.I
 )
+_SEPARABLE_AT_END = re.compile(
+    r"\b(turn|switch|shut|power|toggle)(?:s|ed|ing)?((?:\s+(?!on\b|off\b)[\w'-]+)(?:\s+[\w'-]+){1,7}?)\s+(on|off)(?=\s*(?:[.?!,;]|$))",
+    re.I,
+)
 _PART_OF_DAY = re.compile(
     r"\b(?P<hour>\d{1,2}(?::\d\d)?)(?: ?o'clock)? (?:in the (?P<part>morning|afternoon|evening)|at night)\b",
     re.I,
@@ -91,7 +95,7 @@ def plain(flat: str, writing: str) -> str:
         if _ANYONE.search(flat):
             flat = _THEIRS.sub("my", flat)
         flat = _ASKS_HOW.sub("how to", flat)
-        flat = _SEPARABLE.sub(r"\1 \3\2", flat)
+        flat = _SEPARABLE.sub(r"\1 \3\2", _SEPARABLE_AT_END.sub(r"\1 \3\2", flat))
         flat = _phrases().sub(lambda match: f" {_phrase_table()[match.group().lower()]} ", flat)
         flat = _HALF_PAST.sub(_past, flat)
         flat = _PART_OF_DAY.sub(_half_of_day, flat)
@@ -131,4 +135,4 @@ def _phrase_table() -> dict[str, str]:
 @cache
 def _phrases() -> re.Pattern[str]:
     rules = sorted(map(re.escape, PHRASES), key=len, reverse=True)
-    return re.compile(r"(?<![\w'])(?:" + "|".join(rules) + r")(?![\w'])", re.I)
+    return re.compile(r"(?<![\w'])(?:" + "|".join(rules) + r")(?![\w'])", re.I | re.A)

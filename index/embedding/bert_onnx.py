@@ -12,6 +12,7 @@ does LayerNormalization against SkipLayerNormalization, whose kernel is scalar; 
 fuse it again (`onnx_engine`).
 """
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -47,13 +48,45 @@ def build_graph(weights: BertWeights, precision: Precision) -> bytes:
     (texts, width).
     """
     graph = _Graph()
+    total = _token_sum(graph, _encoded(graph, weights, precision))
+    # scaled to length 1, the sum is a mean
+    graph.node("LpNormalization", total, output="sentence", axis=-1, p=2)
+    content: bytes = graph.model("sentence", weights.positions.shape[1]).SerializeToString()
+    return content
+
+
+@dataclass(frozen=True)
+class PairHead:
+    """What makes one number of the mean over all tokens: ``weight`` of shape (width,), ``bias``."""
+
+    weight: Floats
+    bias: float
+
+
+def build_pair_graph(weights: BertWeights, head: PairHead, precision: Precision) -> bytes:
+    """A cross-encoder as the bytes of an ONNX file: both texts go in as one, a log odds comes out.
+
+    Inputs as in `build_graph`, each row a pair of texts behind each other; token types are not told
+    apart. Output ``logits``: float32, shape (pairs, 1).
+    """
+    graph = _Graph()
+    total = _token_sum(graph, _encoded(graph, weights, precision))
+    axis = graph.constant("token_axis", np.array([1], dtype=np.int64))
+    mask = graph.node("Cast", "attention_mask", to=TensorProto.FLOAT)
+    mean = graph.node("Div", total, graph.node("ReduceSum", mask, axis, keepdims=1))
+    weight = graph.constant("head.weight", head.weight.astype(np.float32).reshape(-1, 1))
+    bias = graph.constant("head.bias", np.array([head.bias], dtype=np.float32))
+    graph.node("Add", graph.node("MatMul", mean, weight), bias, output="logits")
+    content: bytes = graph.model("logits", 1).SerializeToString()
+    return content
+
+
+def _encoded(graph: "_Graph", weights: BertWeights, precision: Precision) -> str:
     mask = graph.node("Cast", "attention_mask", to=TensorProto.INT32)
     hidden = _embeddings(graph, weights)
     for number, layer in enumerate(weights.layers):
         hidden = _layer(graph, f"layer{number}.", layer, hidden, mask, weights, precision)
-    _sentence(graph, hidden)
-    content: bytes = graph.model(width=weights.positions.shape[1]).SerializeToString()
-    return content
+    return hidden
 
 
 def _embeddings(graph: "_Graph", weights: BertWeights) -> str:
@@ -130,13 +163,12 @@ def _layer(
     return graph.normalized(f"{prefix}output_norm", total, layer.output_norm, weights.epsilon)
 
 
-def _sentence(graph: "_Graph", hidden: str) -> None:
-    """Sum over the tokens that are not padding, scaled to length 1, which makes it a mean."""
+def _token_sum(graph: "_Graph", hidden: str) -> str:
+    """Sum over the tokens that are not padding."""
     axis = graph.constant("token_axis", np.array([1], dtype=np.int64))
     mask = graph.node("Cast", "attention_mask", to=TensorProto.FLOAT)
     row = graph.node("Unsqueeze", mask, axis)
-    total = graph.node("Squeeze", graph.node("MatMul", row, hidden), axis)
-    graph.node("LpNormalization", total, output="sentence", axis=-1, p=2)
+    return graph.node("Squeeze", graph.node("MatMul", row, hidden), axis)
 
 
 def _stacked(matrices: list[Matrix]) -> Matrix:
@@ -224,7 +256,7 @@ class _Graph:
             accuracy_level=_INT8_ACCUMULATION,
         )
 
-    def model(self, *, width: int) -> onnx.ModelProto:
+    def model(self, output: str, width: int) -> onnx.ModelProto:
         grid = ["texts", "tokens"]
         graph = helper.make_graph(
             self._nodes,
@@ -233,7 +265,7 @@ class _Graph:
                 helper.make_tensor_value_info("input_ids", TensorProto.INT64, grid),
                 helper.make_tensor_value_info("attention_mask", TensorProto.INT64, grid),
             ],
-            [helper.make_tensor_value_info("sentence", TensorProto.FLOAT, ["texts", width])],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["texts", width])],
             list(self._constants.values()),
         )
         return helper.make_model(

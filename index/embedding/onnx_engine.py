@@ -41,7 +41,7 @@ class OnnxEmbedder:
     """An `Embedder` over one ONNX file."""
 
     def __init__(self, graph: Path | bytes, text_model: TextModel, *, fingerprint: str) -> None:
-        self._session = _session(graph)
+        self._session = open_session(graph)
         self._text_model = text_model
         self._fingerprint = fingerprint
         self._dimensions = int(self._session.get_outputs()[0].shape[1])
@@ -135,7 +135,8 @@ class OnnxEmbedder:
         return result
 
 
-def _session(graph: Path | bytes) -> onnxruntime.InferenceSession:
+def open_session(graph: Path | bytes) -> onnxruntime.InferenceSession:
+    """A session of one thread on the processor, whose graph runs as it was written."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from index.embedding.bert_onnx import build_graph
-from index.embedding.onnx_engine import _session
+from index.embedding.bert_onnx import PairHead, Precision, build_graph, build_pair_graph
+from index.embedding.onnx_engine import open_session
 from index.embedding.weights import (
     BertWeights,
     Layer,
@@ -76,6 +76,11 @@ def small_weights(rng: np.random.Generator, *, four_bit_words: bool) -> BertWeig
 
 def by_hand(weights: BertWeights, ids: np.ndarray) -> np.ndarray:
     """The encoder for one text in float64, as the papers write it."""
+    mean = mean_by_hand(weights, ids)
+    return mean / np.linalg.norm(mean)
+
+
+def mean_by_hand(weights: BertWeights, ids: np.ndarray) -> np.ndarray:
     from scipy.special import erf, softmax
 
     def normalised(x: np.ndarray, norm: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -103,23 +108,38 @@ def by_hand(weights: BertWeights, ids: np.ndarray) -> np.ndarray:
         wide = linear("intermediate", x)
         wide = wide * 0.5 * (1 + erf(wide / np.sqrt(2)))
         x = normalised(x + linear("output", wide), layer.output_norm)
-    mean = x.mean(axis=0)
-    return mean / np.linalg.norm(mean)
+    return x.mean(axis=0)
 
 
 @pytest.mark.parametrize("four_bit_words", [False, True])
 def test_the_graph_computes_the_encoder(four_bit_words: bool) -> None:
     rng = np.random.default_rng(2)
     weights = small_weights(rng, four_bit_words=four_bit_words)
-    exact = _session(build_graph(weights, "float32"))
-    coarse = _session(build_graph(weights, "int8"))
+    exact = open_session(build_graph(weights, "float32"))
+    coarse = open_session(build_graph(weights, "int8"))
+    texts, inputs = three_texts(rng)
+    expected = np.array([by_hand(weights, own) for own in texts])
+    assert exact.run(None, inputs)[0] == pytest.approx(expected, abs=1e-5)
+    assert (coarse.run(None, inputs)[0] * expected).sum(axis=1).min() > 0.995
+
+
+@pytest.mark.parametrize(("precision", "error"), [("float32", 1e-4), ("int8", 0.2)])
+def test_the_pair_graph_gives_a_log_odds_of_the_mean(precision: Precision, error: float) -> None:
+    rng = np.random.default_rng(3)
+    weights = small_weights(rng, four_bit_words=False)
+    head = PairHead(rng.normal(0, 1, WIDTH).astype(np.float32), 0.5)
+    session = open_session(build_pair_graph(weights, head, precision))
+    texts, inputs = three_texts(rng)
+    expected = [[mean_by_hand(weights, own) @ head.weight + 0.5] for own in texts]
+    assert session.run(["logits"], inputs)[0] == pytest.approx(np.array(expected), abs=error)
+
+
+def three_texts(rng: np.random.Generator) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+    """Token ids of three lengths, alone and as one padded batch."""
     texts = [rng.integers(0, WORDS, length) for length in (1, 7, 16)]
     ids = np.zeros((3, 16), dtype=np.int64)
     mask = np.zeros((3, 16), dtype=np.int64)
     for row, own in enumerate(texts):
         ids[row, : len(own)] = own
         mask[row, : len(own)] = 1
-    inputs = {"input_ids": ids, "attention_mask": mask}
-    expected = np.array([by_hand(weights, own) for own in texts])
-    assert exact.run(None, inputs)[0] == pytest.approx(expected, abs=1e-5)
-    assert (coarse.run(None, inputs)[0] * expected).sum(axis=1).min() > 0.995
+    return texts, {"input_ids": ids, "attention_mask": mask}

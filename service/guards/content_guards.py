@@ -1,5 +1,6 @@
 """Guards on content: names, choices, code, language, and what one text has and the other lacks."""
 
+import re
 from collections import Counter
 from itertools import pairwise, zip_longest
 
@@ -33,10 +34,14 @@ SENTENCE_WEIGHT = 1.5
 """Weight of a sentence that only one text has, from which on it is a request of its own."""
 
 
+_HAN = re.compile("[\u4e00-\u9fff]")
+
+
 def language(pair: Alignment) -> Refusal | None:
     """Refuse where the two texts are written in different scripts."""
     scripts = {pair.a.script, pair.b.script} - {"none"}
-    if len(scripts) > 1:
+    mixed = scripts == {"han", "latin"} and all(_HAN.search(text.text) for text in (pair.a, pair.b))
+    if len(scripts) > 1 and not mixed:
         return Refusal("language", f"{pair.a.script} vs {pair.b.script}")
     return None
 
@@ -193,7 +198,7 @@ def _may_open_name(unit: Unit) -> bool:
 def case(pair: Alignment) -> Refusal | None:
     """Refuse where a capital makes another word of the same letters (Polish, polish)."""
     for mine, yours in ((pair.a, pair.b), (pair.b, pair.a)):
-        if yours.text[:1].islower():
+        if yours.text[:1].islower() or yours.text == yours.text.lower():
             continue  # typed without care for capitals, so a small letter says nothing
         for word in mine.capitals & yours.lower - mine.lower - yours.capitals:
             if words.is_capitonym(word):

@@ -80,7 +80,7 @@ def _base(word: str, ending: str) -> str | None:
 @cache
 def _kept() -> frozenset[str]:
     """Words of our own lists that are lemmas, also where the dictionary lacks them."""
-    return frozenset(en.FUNCTION | en.LIGHT | en.NEGATORS) | frozenset(
+    return frozenset(en.FUNCTION | en.LIGHT | en.NEGATORS | en.MODERN) | frozenset(
         word for word in groups() if "_" not in word
     )
 

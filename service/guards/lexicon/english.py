@@ -76,6 +76,15 @@ THINGS = frozenset(
 SMALL_DEEDS = frozenset("find use make keep take put show see".split())
 """Verbs of little content that still are another deed where one word is replaced by them."""
 
+MODERN = frozenset(
+    """keyword selfie flexbox dropdown popup plugin timestamp hashtag emoji timezone tooltip navbar dataset dataframe codebase
+    middleware ebook chatbot cryptocurrency rideshare carsharing trackpad livestream paywall payout timeslot coworking
+    limescale powerbank paperless phishing ransomware antivirus webhook namespace serverless microservice docstring
+    breakpoint stacktrace onboarding offboarding timesheet gamer multiplayer loadout cooldown framerate overclock
+    motherboard bootloader smartwatch carpool hoodie autofill autosave autocomplete autopay upvote downvote livechat""".split()
+)
+"""Plain words that are younger than the dictionary."""
+
 NAMES_OF_A_KIND = frozenset(
     "city town country clock machine device price cost fee program process area".split()
 )

@@ -411,7 +411,12 @@ def _other_head(pair: Alignment, text: Analysis, places: list[int]) -> bool:
 
 
 def _is_thing(unit: Unit) -> bool:
-    return unit.kind == "word" and unit.key.isascii() and is_noun(unit.key)
+    return (
+        unit.kind == "word"
+        and unit.key.isascii()
+        and is_noun(unit.key)
+        and not unit.text.endswith(("ing", "ed"))
+    )
 
 
 def _least_insertion(text: Analysis) -> float:

@@ -137,10 +137,11 @@ async def backtest(
     ``score_pairs`` gives cosines of (entry text, query text) under the rules' model; without it the logged ones count.
     A line with a learned score is tried with its probabilities, its earlier lookups too.
     """
-    if score_pairs is not None and policy.config.score != COSINE:
+    is_own = policy.config.score != COSINE or policy.config.verifier is not None
+    if score_pairs is not None and is_own:
         raise InvalidRequest.field(
             "embedder",
-            "cannot be tried on a line whose score was learned from its own model's cosines",
+            "cannot be tried on a line whose score or verifier was made for its own model's cosines",
         )
     params = {"tenant": policy.tenant, "of_line": policy.line, "since": since_ms}
     labels = {row[0]: (row[1], float(row[2])) for row in await desk.db.read(_LABELS, params)}
@@ -225,13 +226,13 @@ async def _scores(
     desk: Desk, batch: Sequence[Any], policy: Policy, score_pairs: ScorePairs | None
 ) -> list[float | None]:
     """Scores under the line's present rule, whatever rule each lookup was logged under."""
-    cosines = await _cosines(batch, score_pairs)
-    if policy.config.score == COSINE:
-        return cosines
-    if policy.scorer is None:
-        return [None] * len(batch)
-    lifts = await reading.lifts(desk, policy, policy.scorer, (row[1] for row in batch))
-    return await asyncio.to_thread(_probabilities, policy.scorer, batch, cosines, lifts)
+    scores = await _cosines(batch, score_pairs)
+    if policy.config.score != COSINE:
+        if policy.scorer is None:
+            return [None] * len(batch)
+        lifts = await reading.lifts(desk, policy, policy.scorer, (row[1] for row in batch))
+        scores = await asyncio.to_thread(_probabilities, policy.scorer, batch, scores, lifts)
+    return await desk.verify(policy, [(row[3], row[1]) for row in batch], scores)
 
 
 def _probabilities(

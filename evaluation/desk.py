@@ -13,12 +13,14 @@ from index.embedding import catalog
 from index.types import Embedder, EmbeddingError, Vector
 from service.cache import Cache
 from service.errors import NotFound, Unavailable
+from service.guards import judge
 from service.ids import IdSource
 from service.journal import score_version
 from service.policy import Policies, Policy
 from service.remote_embedding import RemoteModels
 from service.settings import Settings
 from service.storage.database import Database
+from service.verifiers import Verifiers
 
 log = structlog.get_logger("surehit.evaluation")
 MODEL_WAIT_S = 60.0
@@ -37,6 +39,7 @@ class Desk:
     """The embedding model of a line, as scores and labels name it."""
     vectors: Callable[[Policy, Sequence[str]], Awaitable[dict[str, Vector]]]
     """Vectors of texts by the model of a line; what it cannot read is missing. Raises Unavailable."""
+    verifiers: Verifiers
     on_alarm: Callable[[str, str], None] = lambda tenant, line: None
     """Told of an alarm (tenant, line): the service counts it."""
 
@@ -50,6 +53,23 @@ class Desk:
     async def cosines(self, policy: Policy, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """Cosine of each pair of texts by the line's model; None where it cannot read one. Raises Unavailable."""
         return cosines(await self.vectors(policy, [t for pair in pairs for t in pair]), pairs)
+
+    async def verify(
+        self,
+        policy: Policy,
+        pairs: Sequence[tuple[str | None, str]],
+        scores: Sequence[float | None],
+    ) -> list[float | None]:
+        """Scores of (stored, asked) pairs as the line's verifier leaves them; None also where it does not answer."""
+        rule = policy.config.verifier
+        found = list(scores)
+        for i, ((stored, asked), score) in enumerate(zip(pairs, scores, strict=True)):
+            if rule is None or stored is None or score is None or not rule.asks_about(score):
+                continue
+            if judge(stored, asked, enabled=policy.guards) is None:
+                said = await self.verifiers.ask(rule, stored, asked, timeout_s=MODEL_WAIT_S)
+                found[i] = None if said is None else rule.effective(score, said)
+        return found
 
     async def score_version(self, policy: Policy) -> str:
         """The version that this line's scores have at present; raises Unavailable without its model."""
@@ -76,6 +96,7 @@ def desk_of(cache: Cache, *, on_alarm: Callable[[str, str], None] | None = None)
         key=cache.settings.sampling_secret(),
         fingerprint=_fingerprint_by(embedder_of),
         vectors=_vectors_by(embedder_of),
+        verifiers=cache.verifiers,
         on_alarm=on_alarm or (lambda tenant, line: None),
     )
 
@@ -108,6 +129,7 @@ def desk_beside(db: Database, settings: Settings, clock_ms: Callable[[], int]) -
         key=settings.sampling_secret(),
         fingerprint=_fingerprint_by(embedder_of),
         vectors=_vectors_by(embedder_of),
+        verifiers=Verifiers(settings.verifiers_folder, budget_ms=settings.verify_budget_ms),
     )
 
 

@@ -178,6 +178,7 @@ async def import_labels(
         cosines += await score_pairs([(row.entry_query, row.query) for row in part])
     lifts = await reading.lifts(desk, policy, policy.scorer, (row.query for row in rows))
     scores = await asyncio.to_thread(_scores, policy, rows, cosines, lifts)
+    scores = await desk.verify(policy, [(row.entry_query, row.query) for row in rows], scores)
     score_version = await desk.score_version(policy)
     now = desk.clock_ms()
     label_ids = [desk.new_id() for _ in rows]

@@ -124,7 +124,7 @@ def void_because(
     if rest != split(score_version)[0]:
         return (
             f"it was made for scores of {decision.score_version}; the line's are now of {score_version} "
-            "(another embedding model or guard set)"
+            "(another embedding model, guard set or verifier)"
         )
     if score != COSINE and features_version != FEATURES_VERSION:
         return f"its score was learned on features of version {features_version}, now {FEATURES_VERSION}"

@@ -260,8 +260,8 @@ async def _try_score(
     is_learned = policy.config.score != COSINE
     if choice == "cosine":
         return None, is_learned
-    if choice == "auto" and is_learned:
-        return None, False
+    if policy.config.verifier is not None or (choice == "auto" and is_learned):
+        return None, False  # what a verifier raised says nothing of another score
     found = await adoption.trial(desk, policy, since_ms=since_ms)
     loses = keeps or policy.is_certified or policy.config.mode == "serve"
     return found, found.answer == "better" and (choice == "learned" or not loses)
@@ -274,7 +274,7 @@ async def _change_score(
     if tried is not None:
         await adoption.adopt(desk, policy, tried, by=by, reason=f"{reason}: {tried.sentence()}")
         return
-    back = {"score": COSINE, "threshold": adoption.UNCERTIFIED, "mode": "shadow"}
+    back = {"score": COSINE, "threshold": adoption.UNCERTIFIED, "mode": "shadow", "verifier": None}
     await Policies(desk.db).change(
         tenant,
         line,
@@ -290,6 +290,10 @@ def _score_report(
 ) -> dict[str, Any]:
     """What the run has to say on the line's score, as JSON data."""
     text = f"the score is {policy.config.score}" if tried is None else tried.sentence()
+    if policy.config.verifier is not None:
+        text += (
+            f", verified by {policy.config.verifier.name}; no other is learned beside a verifier"
+        )
     if certified:
         text += "; it was learned before these labels were drawn, and they certify it"
     elif changed:

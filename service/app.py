@@ -34,6 +34,7 @@ from service.remote_embedding import RemoteModels
 from service.settings import Settings
 from service.storage import tenants
 from service.storage.database import open_database
+from service.verifiers import Verifiers
 
 
 def wall_clock_ms() -> int:
@@ -66,6 +67,11 @@ def build_cache(
             models_dir=models_dir or settings.models_dir,
             threads=settings.workers,
             remote=RemoteModels(settings, db, clock_ms) if settings.embed_url else None,
+        ),
+        verifiers=Verifiers(
+            settings.verifiers_folder,
+            budget_ms=settings.verify_budget_ms,
+            registry=metrics.registry,
         ),
         partitions=candidates.build(settings, db, clock_ms=clock_ms),
         journal=journal,
@@ -109,6 +115,7 @@ def create_app(
             await ledger.close()
             await cache.partitions.close()
             await cache.journal.close()
+            await cache.verifiers.close()
             await cache.embedders.close()
             await cache.db.close()
 

@@ -14,6 +14,7 @@ from service.journal import Journal
 from service.policy import Policies
 from service.settings import Settings
 from service.storage.database import Database
+from service.verifiers import Verifiers
 
 Role = Literal["use", "review", "admin"]
 
@@ -42,6 +43,7 @@ class Cache:
     db: Database
     policies: Policies
     embedders: Embedders
+    verifiers: Verifiers
     partitions: Candidates
     journal: Journal
     clock_ms: Callable[[], int]

@@ -190,10 +190,12 @@ def line_set(
     from service.ids import IdSource
     from service.policy import LineChange, Policies, describe
     from service.storage import lines as rows
+    from service.verifiers import Verifiers
 
-    changes = _assignments(settings)
-    if isinstance(changes.get("embedder"), str) and not Settings().embed_url:
+    known, changes = Settings(), _assignments(settings)
+    if isinstance(changes.get("embedder"), str) and not known.embed_url:
         check_name(changes["embedder"])
+    changes = Verifiers(known.verifiers_folder, budget_ms=known.verify_budget_ms).pin(changes)
 
     async def work(db: Any) -> dict[str, object]:
         exists = await rows.get(db, tenant, line=line) is not None

@@ -71,7 +71,8 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
 
     Keys: `served`, `tier`, `stands_between` (mode | field | eligibility | readability | score | guard | shadow),
     `detail`, `difference` (path, a, b), `score`, `score_is` (cosine, or the version of a learned probability; of two
-    texts alone it knows neither age nor other candidates), `cosine`, `threshold`, `guards` (every refusal).
+    texts alone it knows neither age nor other candidates), `cosine`, `threshold`, `guards` (every refusal),
+    `verifier` (name, low, high, accept, what it `said`; null where the line has none or the pair is not in its band).
     """
     policy = cache.policies.held(caller.tenant, line) or await cache.policies.load(
         caller.tenant, line
@@ -90,6 +91,7 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
         "score": None,
         "score_is": policy.config.score,
         "cosine": None,
+        "verifier": None,
         "threshold": policy.config.threshold,
         "guards": [],
     }
@@ -152,6 +154,17 @@ async def _by_meaning(
         lift = policy.scorer.lift(np.asarray(second))
         score = policy.scorer.probability(a, b, Context(cosine, lift=lift))
     refusals = judge_all(a, b, enabled=policy.guards)
+    rule = policy.config.verifier
+    if rule is not None and not refusals and rule.asks_about(score):
+        said = await cache.verifiers.ask(rule, a, b, timeout_s=max(10.0, budget_s))
+        score = rule.effective(score, said)
+        reply["verifier"] = {
+            "name": rule.name,
+            "low": rule.low,
+            "high": rule.high,
+            "accept": rule.accept,
+            "said": said,
+        }
     reply |= {
         "score": score,
         "cosine": cosine,

@@ -25,6 +25,7 @@ from service.guards import judge as guard_judge
 from service.ids import IdSource, encode
 from service.outcome import OutcomeKey
 from service.policy import Policy
+from service.score import verifier
 from service.score.scorer import suffix
 from service.storage import entries, lookups
 from service.storage.database import Database, Transaction
@@ -59,6 +60,8 @@ class Observed:
     """(entry id, score) of all that were scored, best first."""
     cosines: tuple[tuple[int, float], ...] = ()
     """(entry id, cosine) of all that the search proposed, nearest first."""
+    verified: float | None = None
+    """What the verifier said of the winner; None where it was not asked or did not answer."""
 
 
 class Journal:
@@ -240,6 +243,7 @@ class Journal:
             "score": score,
             "cosine": score if cosine is None else cosine,
             "second_score": max(others, default=None),
+            "verified": record.verified,
             "guard": guard,
             "guard_detail": detail,
             "threshold": policy.config.threshold,
@@ -328,13 +332,14 @@ class Journal:
 
 
 def score_version(fingerprint: str, policy: Policy) -> str:
-    """What a score depends on: model, guards, the line's choice among them, and what it has learned.
+    """What a score depends on: model, guards, the line's choice among them, its verifier, and what it has learned.
 
     A label counts for one version only.
     """
     off = sorted(name for name, on in policy.config.guards.items() if not on)
     without = f"-without-{','.join(off)}" if off else ""
-    return f"{fingerprint}+guards-{GUARD_VERSION}{without}{suffix(policy.config.score)}"
+    verifying = verifier.suffix(policy.config.verifier)
+    return f"{fingerprint}+guards-{GUARD_VERSION}{without}{verifying}{suffix(policy.config.score)}"
 
 
 def _column(text: str) -> str:

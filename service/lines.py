@@ -17,7 +17,7 @@ from service.eligibility import RULES
 from service.errors import FieldError, InvalidRequest
 from service.guards import GUARDS
 from service.sampling import SamplingPlan
-from service.score import COSINE, SCORE_NAME
+from service.score import COSINE, SCORE_NAME, VerifierRule
 
 Mode = Literal["off", "exact", "shadow", "serve"]
 Language = Literal["en", "zh", "multi"]
@@ -70,6 +70,8 @@ class LineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Smallest score that may hit. A score is a similarity: larger is nearer, 1.0 is the same text."""
     score: Annotated[str, Meta(pattern=SCORE_NAME)] = COSINE
     """What the threshold is compared with: `cosine`, or a learned probability by its version (`surehit tune`)."""
+    verifier: VerifierRule | None = None
+    """A cross-encoder that may raise the winner's score to `high` where it lies in [low, high); null means none."""
     language: Language = "en"
     embedder: Annotated[str, Meta(min_length=1, max_length=512)] | None = None
     """Name of an embedding model; null takes the default of the language."""
@@ -173,6 +175,8 @@ def parse(changes: Any, *, base: LineConfig | None = None) -> LineConfig:
         raise InvalidRequest.field(
             "threshold", "must be over 0 and at most 1: the line's score is a probability"
         )
+    if config.verifier is not None and not config.verifier.low < config.verifier.high:
+        raise InvalidRequest.field("verifier.low", "must be under `high`")
     plan_of(config.sampling)
     return config
 

@@ -329,6 +329,7 @@ def _observe(
             served=found.hit,
             neighbors=found.neighbors,
             cosines=found.cosines,
+            verified=found.verified,
             fingerprint=found.fingerprint or "",
             partition=found.partition or b"",
         )

@@ -67,6 +67,8 @@ class Maintenance:
             policy = await self._cache.policies.load(tenant, line)
             if policy is not None and policy.config.mode in ("shadow", "serve"):
                 self._cache.embedders.slot(self._model(policy))
+                if policy.config.verifier is not None:
+                    self._cache.verifiers.prepare(policy.config.verifier)
 
     async def once(self) -> None:
         """One pass over everything."""

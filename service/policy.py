@@ -201,7 +201,7 @@ class LineChange:
         if config.score not in (score_before, COSINE) or (
             self.partial and config.score != score_before
         ):
-            _check_threshold_given(self.settings)
+            _check_threshold_given(self.settings, has_verifier=config.verifier is not None)
         keeps = before is not None and not _voids(before.config, config)
         return LineRecord(
             config=config, decision_id=before.decision_id if keeps and before else None
@@ -211,6 +211,7 @@ class LineChange:
 _DECIDED_BY = (
     "threshold",
     "score",
+    "verifier",
     "language",
     "embedder",
     "policy_version",
@@ -220,12 +221,13 @@ _DECIDED_BY = (
 )
 
 
-def _check_threshold_given(settings: object) -> None:
-    if not isinstance(settings, dict) or "threshold" not in settings:
-        raise InvalidRequest.field(
-            "threshold",
-            "must be given with another `score`: the old one means something else there",
-        )
+def _check_threshold_given(settings: object, *, has_verifier: bool) -> None:
+    for name in ("threshold", "verifier") if has_verifier else ("threshold",):
+        if not isinstance(settings, dict) or name not in settings:
+            raise InvalidRequest.field(
+                name,
+                "must be given with another `score`: the old one means something else there",
+            )
 
 
 def _check_score(tx: Transaction, tenant: str, line: str, score: str) -> None:

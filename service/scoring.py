@@ -1,4 +1,4 @@
-"""Candidates under a learned score: which of the nearest is likeliest to be right. No I/O."""
+"""Candidates under a learned score or a verifier: which of the nearest is likeliest to be right. No I/O."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from service.decision import Candidate
-from service.score import Context, Scorer
+from service.decision import Candidate, Judge, Refused, decide
+from service.score import Context, Scorer, VerifierRule
 
 MOST_SCORED = 4
 """Nearest candidates that are scored. Each costs some tenths of a millisecond on the event loop."""
@@ -53,3 +53,35 @@ def _lift(scorer: Scorer, vector: npt.NDArray[np.float32]) -> float:
         return scorer.lift(vector)
     except Exception:  # as above: an unknown lift gives no candidate a probability
         return math.nan
+
+
+def to_verify(
+    rule: VerifierRule, query: str, candidates: Sequence[Candidate], judge: Judge
+) -> Candidate | None:
+    """The winner, where its score lies in the verifier's band: guards, blocks and quarantine have passed it."""
+    winner = decide(query, candidates, threshold=rule.low, judge=judge).candidate
+    return winner if winner is not None and rule.asks_about(winner.score) else None
+
+
+def verified(
+    rule: VerifierRule,
+    candidates: Sequence[Candidate],
+    winner: Candidate,
+    probability: float | None,
+) -> list[Candidate]:
+    """The candidates, best first, after the verifier spoke; None stands for no answer."""
+    score = rule.effective(winner.score, probability)
+    raised = replace(winner, score=score, cosine=winner.similarity)
+    return sorted((raised if c is winner else c for c in candidates), key=lambda c: -c.score)
+
+
+def judged_once(judge: Judge) -> Judge:
+    """The same judge, asked once about each entry."""
+    known: dict[int, Refused | None] = {}
+
+    def remembered(candidate: Candidate, query: str) -> Refused | None:
+        if candidate.entry_id not in known:
+            known[candidate.entry_id] = judge(candidate, query)
+        return known[candidate.entry_id]
+
+    return remembered

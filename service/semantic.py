@@ -22,7 +22,7 @@ from service.guards import judge as guard_judge
 from service.key import CanonicalRequest
 from service.policy import BlockedPair, Policy
 from service.score import COSINE
-from service.scoring import MOST_SCORED, rescore
+from service.scoring import MOST_SCORED, judged_once, rescore, to_verify, verified
 from service.storage import aliases, entries
 
 _FIRST = 2
@@ -41,6 +41,8 @@ class Found:
     hit: entries.LiveEntry | None = None
     neighbors: tuple[tuple[int, float], ...] = ()
     cosines: tuple[tuple[int, float], ...] = ()
+    verified: float | None = None
+    """What the verifier said of the winner; None where it was not asked or did not answer."""
     near_miss: entries.LiveEntry | None = None
     """The row, just read, of the best candidate where it is under the threshold."""
     was_asked: bool = False
@@ -163,7 +165,9 @@ async def _choose(
     if vector is None:
         return
     threshold = policy.config.threshold
-    scorer = policy.scorer
+    scorer, rule = policy.scorer, policy.config.verifier
+    if rule is not None:
+        judge = judged_once(judge)
     k = policy.config.limits.max_candidates
 
     async def judged(some: list[Neighbor], under: list[Neighbor]) -> Choice | None:
@@ -191,14 +195,19 @@ async def _choose(
         if scorer is not None:
             ages_s = {i: (now - row.created_ms) / 1000 for i, row in rows.items()}
             candidates = rescore(scorer, query, candidates, ages_s, vector)
-            found.neighbors = tuple((c.entry_id, c.score) for c in candidates)
+        if rule is not None:
+            winner = to_verify(rule, query, candidates, judge)
+            if winner is not None:
+                found.verified = await cache.verifiers.ask(rule, winner.query, query)
+                candidates = verified(rule, candidates, winner, found.verified)
+        found.neighbors = tuple((c.entry_id, c.score) for c in candidates)
         return decide(query, candidates, threshold=threshold, judge=judge)
 
     live: dict[int, entries.LiveEntry] = {}
     choice: Choice | None = None
     while choice is None:
         neighbors = await cache.partitions.search(partition, vector, k)
-        if scorer is not None:  # the likeliest may be another than the nearest
+        if scorer is not None or rule is not None:  # the likeliest may be another than the nearest
             choice = await judged(neighbors[:MOST_SCORED], [])
             continue
         over = [n for n in neighbors if n.similarity >= threshold]
@@ -208,7 +217,7 @@ async def _choose(
         if choice is not None and choice.candidate is None and len(over) > _FIRST:
             choice = await judged(over, under)
     found.cosines = tuple((n.label, n.similarity) for n in neighbors)
-    if scorer is None:
+    if scorer is None and rule is None:
         found.neighbors = found.cosines
     if choice.candidate is not None:
         if policy.config.mode == "serve":

@@ -72,6 +72,17 @@ class Settings(BaseSettings):
         description="Longest that a lookup waits for its embedding before it is a miss "
         "(`degraded`).",
     )
+    verifiers_dir: Path | None = Field(
+        default=None,
+        description="Folder with one folder per verifier (cross-encoder) that lines may name; "
+        "empty means `verifiers` in the data directory.",
+    )
+    verify_budget_ms: int = Field(
+        default=100,
+        ge=1,
+        le=60_000,
+        description="Longest that a lookup waits for its verifier before the candidate counts as not verified.",
+    )
     database_budget_ms: int = Field(
         default=1000,
         ge=1,
@@ -186,10 +197,15 @@ class Settings(BaseSettings):
         "before it calls the upstream itself.",
     )
 
-    @field_validator("data_dir")
+    @field_validator("data_dir", "verifiers_dir")
     @classmethod
-    def _expand(cls, value: Path) -> Path:
-        return value.expanduser()
+    def _expand(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser()
+
+    @field_validator("verifiers_dir", mode="before")
+    @classmethod
+    def _empty_is_none(cls, value: object) -> object:
+        return value or None
 
     @property
     def database(self) -> str:
@@ -210,6 +226,11 @@ class Settings(BaseSettings):
     def models_dir(self) -> Path:
         """Where built model files live."""
         return self.data_dir / "models"
+
+    @property
+    def verifiers_folder(self) -> Path:
+        """Where the folders of verifiers are."""
+        return self.verifiers_dir or self.data_dir / "verifiers"
 
     @property
     def workers(self) -> int:

@@ -238,7 +238,7 @@ class EmbeddingPool:
     # On the workers' threads.
 
     def _work(self, number: int) -> None:
-        _stand_back()
+        stand_back()
         while self._tickets.get():
             batch = self._take()
             if not batch:
@@ -313,7 +313,7 @@ class EmbeddingPool:
         return calls, outcomes
 
 
-def _stand_back() -> None:
+def stand_back() -> None:
     """Let the event loop's thread go first where both want a core: an exact hit must not wait for a model."""
     if sys.platform == "linux":  # elsewhere a nice value belongs to a whole process
         with contextlib.suppress(OSError):

@@ -40,7 +40,13 @@ async def readyz(cache: CacheDep, response: Response) -> dict[str, Any]:
     elif "loading" in states.values():
         semantic = "loading"
     status = "ready" if response.status_code != 503 else "unavailable"
-    return {"status": status, "database": database, "semantic": semantic, "embedders": states}
+    return {
+        "status": status,
+        "database": database,
+        "semantic": semantic,
+        "embedders": states,
+        "verifiers": cache.verifiers.states(),
+    }
 
 
 @router.get("/metrics", response_class=PlainTextResponse)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import asyncio
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -77,6 +78,8 @@ async def patch_line(
 async def _change(cache: Cache, caller: Caller, line: str, change: LineChange) -> dict[str, object]:
     if isinstance(change.settings, dict):
         cache.embedders.check(change.settings.get("embedder"))
+        pinned = await asyncio.to_thread(cache.verifiers.pin, change.settings)
+        change = replace(change, settings=pinned)
     policy = await cache.policies.change(
         caller.tenant,
         lines.check_line(line),
@@ -89,6 +92,8 @@ async def _change(cache: Cache, caller: Caller, line: str, change: LineChange) -
         cache.embedders.slot(
             cache.embedders.name_for(policy.config.language, policy.config.embedder)
         )
+        if policy.config.verifier is not None:
+            cache.verifiers.prepare(policy.config.verifier)
     return describe(policy)
 
 

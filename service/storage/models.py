@@ -276,6 +276,7 @@ class Lookup(Base):
     score: Mapped[float | None]
     cosine: Mapped[float | None]  # of the same candidate; empty in rows of old, whose score it is
     second_score: Mapped[float | None]  # greatest cosine of any other candidate
+    verified: Mapped[float | None]  # what the line's verifier said; empty where it was not asked
     guard: Mapped[str | None] = mapped_column(String(32))
     guard_detail: Mapped[str | None]
     threshold: Mapped[float | None]

@@ -114,6 +114,7 @@ async def logged(
                 "reason": None if served_by else "shadow",
                 "entry_age_ms": 0,
                 "second_score": None,
+                "verified": None,
                 "mode": policy.config.mode,
                 "certify_draw": 0.0,
                 "explore_draw": 0.0,

@@ -30,6 +30,8 @@ ELSEWHERE_WEIGHT = 1.5
 """Weight on either side, from which on two Chinese texts that share little are about other things."""
 ELSEWHERE_SHARE = 0.5
 """Of that weight: with more in common they may be one question in other words."""
+REWORDED_WEIGHT = 1.0
+"""Weight of the own content of both texts, from which on a narrowing word may be said in other words there."""
 SENTENCE_WEIGHT = 1.5
 """Weight of a sentence that only one text has, from which on it is a request of its own."""
 
@@ -216,6 +218,7 @@ def slot(pair: Alignment) -> Refusal | None:
         or _is_other_material(pair)
         or _is_other_object(pair)
         or _differs_in_one_place(pair)
+        or _other_deed_to_it(pair)
     ):
         return Refusal("slot", f"{_show(pair.only_a())} vs {_show(pair.only_b())}")
     shortest = max(len(pair.a.skeleton), len(pair.b.skeleton)) <= _SHORT
@@ -264,6 +267,15 @@ def _differs_in_one_place(pair: Alignment) -> bool:
 
 _MOST_CHANGED = 2
 """Words in the place that differs, of which the first is the deed (renew, replace a lost …)."""
+
+
+def _other_deed_to_it(pair: Alignment) -> bool:
+    """Whether something that both texts name is the object of another deed in each (leave, delete a review)."""
+    own_a, own_b = set(pair.left_a), set(pair.left_b)
+    return any(
+        i - 1 in own_a and j - 1 in own_b and _are_deeds(pair.a.units[i - 1], pair.b.units[j - 1])
+        for i, j in pair.pairs
+    )
 
 
 def _run(text: Analysis, places: list[int]) -> str:
@@ -375,8 +387,12 @@ def _small_deed(pair: Alignment, text: Analysis, other: list[Unit]) -> list[Unit
 
 def extra(pair: Alignment) -> Refusal | None:
     """Refuse where one text carries content that the other lacks."""
+    reworded = (
+        pair.likeness < TEMPLATE
+        and min(weight(_own(pair.only_a())), weight(_own(pair.only_b()))) >= REWORDED_WEIGHT
+    )
     for text, places in ((pair.a, pair.left_a), (pair.b, pair.left_b)):
-        asked = _narrowed(text, places)
+        asked = _narrowed(text, places, zh.SAID_OTHERWISE if reworded else frozenset())
         if asked:
             return Refusal("extra", f"{asked} on one side only")
     left, right = _own(pair.only_a()), _own(pair.only_b())
@@ -424,12 +440,12 @@ def _least_insertion(text: Analysis) -> float:
     return HAN_INSERTION_WEIGHT if text.script == "han" else INSERTION_WEIGHT
 
 
-def _narrowed(text: Analysis, places: list[int]) -> str:
+def _narrowed(text: Analysis, places: list[int], but: frozenset[str]) -> str:
     """A narrowing modifier, or the thing that something must have, which only this text names."""
     left = set(places)
     for place in places:
         unit = text.units[place]
-        if unit.key in zh.NARROWING or unit.key in en.NARROWING:
+        if unit.key not in but and (unit.key in zh.NARROWING or unit.key in en.NARROWING):
             return unit.text
         if unit.kind not in ("han", "word"):
             continue

@@ -42,6 +42,10 @@ _MEASURES = frozenset(
 _AUXILIARIES = frozenset(
     "is are was were do does did can could may might must should will would has have had shall am".split()
 )
+_BOUNDS = {
+    "under": "lessthan", "below": "lessthan", "over": "morethan", "above": "morethan", "exceeding": "morethan",
+}  # fmt: skip
+"""Small words that bound the amount behind them."""
 _MINE = frozenset("i me my mine we us our ours myself".split())
 _DEICTIC = frozenset({"last", "next", "this", "past", "coming"})
 _SPANS = frozenset(
@@ -101,6 +105,9 @@ class MarkReader:
             self.question = _QUESTIONS[key]
         if key in _MODALS or (key in ("have", "need", "needs", "has") and after == "to"):
             self.modals.add(_MODALS.get(key, "must"))
+        if key in _BOUNDS and at + 1 < len(stream) and stream[at + 1].kind == "num":
+            self.quantifiers.add(_BOUNDS[key])
+            return True
         span = after.removesuffix("'s")
         if key in _DEICTIC and span in _SPANS:
             self.states.add(
@@ -143,6 +150,8 @@ class MarkReader:
     def done(self, plain: str) -> Marks:
         """The marks as plain data."""
         yes_no = self.yes_no or (not self.question and "吗" in plain)
+        self.past = self.past or _WAS_WHEN.search(plain) is not None
+        self.future = self.future or _WILL_WHEN.search(plain) is not None
         return Marks(
             frozenset(self.quantifiers),
             frozenset(self.states),
@@ -159,6 +168,9 @@ class MarkReader:
         )
 
 
+_WAS_WHEN = re.compile("是什么时候.*的[？?]?$")
+_WILL_WHEN = re.compile("什么时候(?:能|会|可以|才|将)")
+"""是什么时候到的 asks of what has been, 什么时候能到 of what will be."""
 _ASKING = re.compile(
     r"[?？]|[吗呢吧呗咱怎谁哪啥你您找]|请(?![帖柬])|帮(?!助)|(?<![思理梦联])想|(?<![主重必])要(?![素点塞员])|(?<![调检审])查|问(?!世)"
     r"|(?<!为)我|几(?!乎)|什么|如何|为何|多少|是否|能否|可否|推荐|告诉|介绍|需要|希望|多久|多长|写[个一段篇条]|生成|实现|翻译|总结|概括|解释"

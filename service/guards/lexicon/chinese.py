@@ -130,6 +130,11 @@ NARROWING = frozenset(
 )
 """Modifiers that narrow what is asked about, in whatever words the rest is put."""
 
+SAID_OTHERWISE = frozenset(
+    "别人 他人 对方 双方 多人 国外 海外 境外 跨境 远程 自动 手动 长期 定时 线上 线下".split()
+)
+"""Narrowing words that a rewording often puts in other words (别人, 朋友; 跨境, 往国外)."""
+
 OFFERING = frozenset(
     "有 提供 吃 尝 品尝 尝尝 吃到 能吃到 可以吃到 想吃到 吃得到 喝到 能喝到 买到 能买到 可以买到 有卖 能吃 想吃 爱吃 要吃 喝 名叫 名为 带有 含有 配有 配备 支持 能做 会做".split()
 )

@@ -59,7 +59,7 @@ LIGHT = frozenset(
     want think believe guess hope sure certain able ready order receive require involve
     contain include exist consider recommend suggest provide offer supply deserve long
     around close called named titled
-    lately soon clarify assist inform manner fashion approach technique trick workaround stuff
+    else lately soon clarify assist inform manner fashion approach technique trick workaround stuff
     situation scenario related relevant idiomatic pythonic elegant nicely sample dummy
     become seem appear keep continue actual real really together somewhere anywhere
     version kind form format standard same possible available certain much many little few check pc under over above below across through along
@@ -94,9 +94,9 @@ DEEDS = frozenset(
     """accept access activate add apply approve archive assign attach authorize book borrow buy call cancel change charge
     clean close commit compare compress configure confirm connect convert copy count create debug delete deliver deploy
     disable discard dispute download draw edit enable end export extend filter format freeze generate hide import insert
-    install invite join leave lend link list lock log_in log_out merge migrate mount move mute order paste pause pay pin
-    play post print publish pull push read receive record redeem refund register reject remove rename renew rent repair
-    replace report request reset resize restart restore resume return reverse revoke rotate save scan schedule sell send
+    install invite join leave lend link list lock log_in log_out merge migrate mount move mute paste pause pay pin
+    play post print publish pull push read receive redeem refund register reject remove rename renew rent repair
+    replace request reset resize restart restore resume return reverse revoke rotate save scan schedule sell send
     share sign split start stop store submit subscribe swap switch sync test track transfer translate uninstall unlink
     unlock unmute unsubscribe update upgrade downgrade upload validate verify view withdraw deposit write wash cook boil
     bake freeze plant water mend sharpen paint""".split()

@@ -8,7 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
-from service.guards import amounts, han, words
+from service.guards import amounts, han
+from service.guards.inflections import american
 from service.guards.marks import Marks
 from service.guards.plain import asks_with_not, plain
 from service.guards.quantity import Quantity
@@ -104,7 +105,7 @@ def analyse(text: str) -> Analysis:
         asks_with_not=asks_with_not(flat),
         denials=tuple(reader.denials),
         skeleton=skeleton,
-        plainest=tuple(words.american(key) if len(key) > 4 else key for key in skeleton),
+        plainest=tuple(american(key) if len(key) > 4 else key for key in skeleton),
         sentences=tuple(reader.sentences),
         clauses=tuple(reader.clauses),
         joined=frozenset(reader.joined),

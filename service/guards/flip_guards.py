@@ -9,12 +9,12 @@ from collections import Counter
 
 from service.guards.alignment import TEMPLATE, Alignment, turning_words
 from service.guards.analysis import Analysis
+from service.guards.inflections import inflection
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
 from service.guards.read_han import HOW
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
-from service.guards.words import inflection
 
 _SYMMETRIC = frozenset(
     """difference differ compare comparison versus vs similar similarity relationship relation between

@@ -168,7 +168,6 @@ def ask_forms(text: str) -> str:
     text = _AT_WHAT_TIME.sub(r"什么时候\1", _EACH.sub(r"每\1", text))
     text = _RHETORIC.sub("", text)
     text = _A_NOT_A.sub(r"\1", text)
-    text = text.replace("不出声", "没声音")
     text = _UNABLE.sub(lambda match: f"{match[1].replace('了', '')}不能", text)
     for phrase, plain in _phrases():
         if phrase in text:

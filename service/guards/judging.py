@@ -5,7 +5,15 @@ Guards only refuse. One that fails refuses too, under the name `error`.
 
 from collections.abc import Callable
 
-from service.guards import amount_guards, content_guards, flip_guards, mark_guards
+from service.guards import (
+    amount_guards,
+    code_guards,
+    extra_guard,
+    flip_guards,
+    mark_guards,
+    name_guards,
+    slot_guard,
+)
 from service.guards.alignment import Alignment, align, weight
 from service.guards.analysis import Analysis, analyse
 from service.guards.refusal import Refusal
@@ -19,13 +27,13 @@ MAX_CHARS = 20_000
 
 _Guard = Callable[[Alignment], Refusal | None]
 _GUARDS: dict[str, tuple[str, _Guard]] = {
-    "language": ("The two texts are written in different scripts.", content_guards.language),
+    "language": ("The two texts are written in different scripts.", code_guards.language),
     "number": ("A number differs in value, however it is written.", amount_guards.number),
     "unit": ("The same number stands with another unit or currency.", amount_guards.unit),
     "date": ("A date, weekday or clock time differs.", amount_guards.date),
     "version": ("A version differs.", amount_guards.version),
-    "code": ("Code, an identifier, path, address or operator differs.", content_guards.code),
-    "choice": ("An environment, plan tier, period or language differs.", content_guards.choice),
+    "code": ("Code, an identifier, path, address or operator differs.", code_guards.code),
+    "choice": ("An environment, plan tier, period or language differs.", name_guards.choice),
     "negation": ("One text denies what the other says.", flip_guards.negation),
     "antonym": ("A word is replaced by its opposite.", flip_guards.antonym),
     "order": ("The parties change places, as in from A to B.", flip_guards.order),
@@ -37,15 +45,15 @@ _GUARDS: dict[str, tuple[str, _Guard]] = {
         mark_guards.question,
     ),
     "degree": ("A property stands in another degree.", mark_guards.degree),
-    "case": ("A capital letter makes another word.", content_guards.case),
-    "name": ("A name or an unknown word stands on one side only.", content_guards.name),
+    "case": ("A capital letter makes another word.", name_guards.case),
+    "name": ("A name or an unknown word stands on one side only.", name_guards.name),
     "slot": (
         "One sentence with another word in one place, or two about other things.",
-        content_guards.slot,
+        slot_guard.slot,
     ),
     "extra": (
         "One text carries content or a condition that the other lacks.",
-        content_guards.extra,
+        extra_guard.extra,
     ),
 }
 GUARDS: dict[str, str] = {name: description for name, (description, _) in _GUARDS.items()}

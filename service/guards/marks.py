@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from service.guards.inflections import inflection, is_graded
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
 from service.guards.text import Token
-from service.guards.words import inflection, is_graded
 
 _QUANTIFIERS = {
     **dict.fromkeys(en.UNIVERSAL, "all"),

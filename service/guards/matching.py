@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from service.guards import han, words
+from service.guards import han, slips, words
+from service.guards.inflections import inflection
 from service.guards.nearness import Index, Keys, far, near
 from service.guards.units import Unit
 
@@ -92,8 +93,8 @@ def _take(out: Alignment, found: list[tuple[int, int]]) -> None:
 
 def _match_slips(out: Alignment) -> None:
     """Match slips of the pen: one of the two is no word, or a rare one."""
-    odd_a = {i for i in out.left_a if words.may_be_slip(out.a.units[i].text.lower())}
-    odd_b = [j for j in out.left_b if words.may_be_slip(out.b.units[j].text.lower())]
+    odd_a = {i for i in out.left_a if slips.may_be_slip(out.a.units[i].text.lower())}
+    odd_b = [j for j in out.left_b if slips.may_be_slip(out.b.units[j].text.lower())]
     free = list(out.left_b)
     found = []
     for i in out.left_a:
@@ -123,7 +124,7 @@ def _same(left: Unit, right: Unit) -> bool:
             return words.shortened(a, b) or words.listed_same(a, b)
         both = {left.kind, right.kind}
         return "name" in both and (
-            words.shortened(a, b) or words.inflection(a).lemma == words.inflection(b).lemma
+            words.shortened(a, b) or inflection(a).lemma == inflection(b).lemma
         )
     return False
 
@@ -143,7 +144,7 @@ def _mistyped(left: Unit, right: Unit) -> bool:
         return False
     if left.kind == "name" and right.kind == "name":
         return False
-    return words.mistyped(left.text.lower(), right.text.lower())
+    return slips.mistyped(left.text.lower(), right.text.lower())
 
 
 def _opposite(left: Unit, right: Unit) -> bool:
@@ -208,37 +209,34 @@ def _match_compounds(out: Alignment) -> None:
     """
     groups = han.groups()
     twins = dict(out.pairs)
-    mine, yours = _compounds(out.a, set(out.left_a)), _compounds(out.b, set(out.left_b))
+    mine, yours = _compounds(out.a, out.left_a), _compounds(out.b, out.left_b)
     for run, text in mine:
         for other, other_text in yours:
             if len(run) == len(other) == 1 or groups[text].isdisjoint(groups[other_text]):
                 continue
+            own, others = set(run).intersection(out.left_a), set(other).intersection(out.left_b)
             matched = {twins[i] for i in run if i in twins}
-            own, others = set(run) & set(out.left_a), set(other) & set(out.left_b)
-            if (
-                (own or others)
-                and matched == set(other) - others
-                and len(run) == len(own) + len(matched)
-            ):
+            if not (own or others) or matched != set(other) - others:
+                continue
+            if len(run) == len(own) + len(matched):  # else taken by an earlier run
                 out.left_a = [i for i in out.left_a if i not in own]
                 out.left_b = [j for j in out.left_b if j not in others]
                 if own and others:
                     out.pairs.append((min(own), min(others)))
 
 
-def _compounds(text: Analysis, left: set[int]) -> list[tuple[range, str]]:
-    """Runs of up to three adjacent words, longest first, that the synonym lines hold as one."""
-    if not left:
-        starts = list(range(len(text.units)))
-    else:
-        starts = sorted({place - step for place in left for step in range(_LONGEST_COMPOUND)})
+def _compounds(text: Analysis, left: list[int]) -> list[tuple[range, str]]:
+    """Runs of up to three adjacent words, longest first, that the synonym lines hold as one.
+
+    Around what is left over; anywhere where nothing is, since the other text's words may belong there.
+    """
+    around = {place - step for place in left for step in range(_LONGEST_COMPOUND)}
+    starts = sorted(around) if left else range(len(text.units))
     found = []
     for size in range(_LONGEST_COMPOUND, 0, -1):
         for at in starts:
             run = range(at, at + size)
-            if at < 0 or run.stop > len(text.units):
-                continue
-            if not all(place in text.joined for place in run[1:]):
+            if at < 0 or run.stop > len(text.units) or not text.joined.issuperset(run[1:]):
                 continue
             key = "".join(text.units[place].key for place in run)
             if key in han.groups():

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from service.guards import han, words
+from service.guards.inflections import american, inflection
 from service.guards.lexicon.wordnet import is_word, wordnet
 
 Keys = Callable[[str], frozenset[str]]
@@ -21,7 +22,7 @@ def near(key: str) -> frozenset[str]:
     found = {f"w {word}"}
     found |= {f"z {number}" for number in han.groups().get(key, ())}
     if word.isascii():
-        found |= {f"w {words.american(word)}", f"w {words.inflection(word).lemma}", f"b {word[:3]}"}
+        found |= {f"w {american(word)}", f"w {inflection(word).lemma}", f"b {word[:3]}"}
         found |= _senses(word)
     return frozenset(found)
 
@@ -37,7 +38,7 @@ def far(key: str) -> frozenset[str]:
     for prefix in words.NEGATING:
         base = key.removeprefix(prefix).lstrip("-")
         if base != key and len(base) > 2:
-            found |= {f"w {base}", f"w {words.inflection(base).lemma}"}
+            found |= {f"w {base}", f"w {inflection(base).lemma}"}
             if is_word(base):
                 found |= near(base)
     if key.endswith("less"):

@@ -2,7 +2,8 @@
 
 import re
 
-from service.guards import words
+from service.guards import slips, words
+from service.guards.inflections import inflection, is_graded
 from service.guards.lexicon import english as en
 from service.guards.lexicon.choices import choices
 from service.guards.quantity import CURRENCIES
@@ -38,7 +39,7 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     owned = key.endswith("'s")
     if owned:
         key = key[:-2]
-    if "-" in key and key not in choices() and key not in words.hyphened() and not words.known(key):
+    if "-" in key and key not in choices() and key not in words.hyphened() and not slips.known(key):
         parts, start = [], token.start
         for part in re.split("-", token.text):
             parts.append(Token("word", part, part.lower(), start))
@@ -65,7 +66,7 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     ):
         reader.add(_SPOKEN_OPERATORS[key], "op", key)
         return 1
-    lemma, degree = words.inflection(key)
+    lemma, degree = inflection(key)
     if key == "lower" and at + 1 < len(stream) and stream[at + 1].key in _KEEPS_ROLE:
         lemma, degree = key, ""  # lower the price: a verb
     used = reader.marks.english(key, lemma, stream, at, owned=owned)
@@ -103,8 +104,8 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     else:
         reader.degree = reader.degree or degree
         light = lemma in en.LIGHT or (key in en.LIGHT and lemma not in words.groups())
-        unknown = not words.known(key)
-        if unknown and words.slip_of_small_word(key):
+        unknown = not slips.known(key)
+        if unknown and slips.slip_of_small_word(key):
             return 1
         if owned and not light:
             reader.marks.owners.add(lemma)
@@ -122,17 +123,17 @@ def _kind(stream: list[Token], at: int) -> str:
 
 
 def _lemma_at(stream: list[Token], at: int) -> str:
-    return words.inflection(stream[at].key).lemma if at < len(stream) else ""
+    return inflection(stream[at].key).lemma if at < len(stream) else ""
 
 
 def _degreed(key: str) -> bool:
-    return words.is_graded(words.inflection(key).lemma)
+    return is_graded(inflection(key).lemma)
 
 
 def _multiword(stream: list[Token], at: int) -> tuple[str, int] | None:
     """A verb with its particle, or another fixed pair of words, that the synonym lists know."""
     key = stream[at].key
-    heads = [head for head in (words.inflection(key).lemma, key) if head in words.phrase_heads()]
+    heads = [head for head in (inflection(key).lemma, key) if head in words.phrase_heads()]
     if not heads:
         return None
     for size in (3, 2):

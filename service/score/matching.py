@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from service.guards import words
+from service.guards import slips, words
 from service.guards.matching import opposite_han, same_han
 from service.guards.units import Unit
 
@@ -62,7 +62,7 @@ def _relation(left: Unit, right: Unit) -> str:
             return "same"
         if words.are_opposite(left.key, right.key):
             return "opposite"
-        return "same" if words.mistyped(left.text.lower(), right.text.lower()) else ""
+        return "same" if slips.mistyped(left.text.lower(), right.text.lower()) else ""
     if same_han(left.key, right.key):
         return "same"
     return "opposite" if opposite_han(left.key, right.key) else ""

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from service.errors import InvalidRequest
-from service.storage.gathering import PointQuery
 from service.storage.query import Query
 
 T = TypeVar("T")
@@ -82,10 +81,6 @@ class Database(Protocol):
         """Rows of one committed state."""
         ...
 
-    async def read_point(self, point: PointQuery, params: dict[str, Any]) -> Row | None:
-        """One row or None, of a state no older than the call."""
-        ...
-
     async def write(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
         """Run `work` in a transaction; its value, once committed.
 
@@ -98,8 +93,12 @@ class Database(Protocol):
 
 def unkeepable(error: Exception) -> InvalidRequest:
     """A value that no row can hold (a NUL, half a surrogate pair, a number beyond 64 bits) is its sender's fault."""
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return InvalidRequest(f"a value of this request cannot be kept: {reason}")
+    return InvalidRequest(f"a value of this request cannot be kept: {first_line(error)}")
+
+
+def first_line(trouble: object) -> str:
+    """What a database says of a trouble: only the first line, since the rest may quote values."""
+    return (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
 
 
 def open_database(url: str, *, budget_ms: int) -> Database:

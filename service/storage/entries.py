@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
-    LargeBinary,
-    String,
     and_,
     bindparam,
-    column,
     delete,
     func,
     insert,
@@ -25,7 +21,6 @@ from sqlalchemy.dialects import postgresql
 
 from service.storage import vectors
 from service.storage.database import Database, Readable, ReadsAtOnce, Row, Transaction
-from service.storage.gathering import PointQuery
 from service.storage.models import ApiKey, ChangeCounter, Entry, EntryTag, Line
 from service.storage.query import Query, change_horizon
 from service.storage.worth import weight
@@ -100,6 +95,7 @@ _EXACT = Query(
         ),
     )
     .where(Line.tenant_id == bindparam("tenant"), Line.name == bindparam("line")),
+    reads_few=True,
 )
 _EXACT_WITH_KEY = Query(
     "exact_with_key",
@@ -117,51 +113,8 @@ _EXACT_WITH_KEY = Query(
         Line.name == bindparam("line"),
         ApiKey.revoked_ms.is_(None),
     ),
+    reads_few=True,
 )
-
-
-def _exact_many() -> Query:
-    """The same for many requests at once (PostgreSQL): each parameter an array, the place in them in front."""
-    asked = func.unnest(
-        bindparam("tenant", type_=postgresql.ARRAY(String)),
-        bindparam("line", type_=postgresql.ARRAY(String)),
-        bindparam("key", type_=postgresql.ARRAY(LargeBinary)),
-        bindparam("now", type_=postgresql.ARRAY(BigInteger)),
-        bindparam("api_key", type_=postgresql.ARRAY(LargeBinary)),
-    ).table_valued(
-        column("tenant", String),
-        column("line", String),
-        column("key", LargeBinary),
-        column("now", BigInteger),
-        column("api_key", LargeBinary),
-        with_ordinality="place",
-    )
-    asked = asked.render_derived(name="asked")
-    return Query(
-        "exact_many",
-        select(asked.c.place, Line.revision, *_EXACT_COLUMNS)
-        .select_from(asked)
-        .join(Line, and_(Line.tenant_id == asked.c.tenant, Line.name == asked.c.line))
-        .join(
-            ApiKey,
-            and_(ApiKey.key_hash == asked.c.api_key, ApiKey.revoked_ms.is_(None)),
-            isouter=True,
-        )
-        .outerjoin(
-            Entry,
-            and_(
-                Entry.exact_key == asked.c.key,
-                Entry.tenant_id == asked.c.tenant,
-                or_(Entry.expires_ms.is_(None), Entry.expires_ms > asked.c.now),
-            ),
-        )
-        .where(or_(asked.c.api_key.is_(None), ApiKey.id.is_not(None))),
-    )
-
-
-_EXACT_TOGETHER = _exact_many()
-_EXACT_POINT = PointQuery(_EXACT, _EXACT_TOGETHER)
-_EXACT_POINT_WITH_KEY = PointQuery(_EXACT_WITH_KEY, _EXACT_TOGETHER)
 
 
 async def exact(
@@ -169,8 +122,8 @@ async def exact(
 ) -> Row | None:
     """(revision, id | None, response, created_ms, expires_ms); None when the line or the API key is gone."""
     params = {"tenant": tenant, "line": line, "key": key, "now": now, "api_key": api_key}
-    point = _EXACT_POINT if api_key is None else _EXACT_POINT_WITH_KEY
-    return await db.read_point(point, params)
+    rows = await db.read(_EXACT if api_key is None else _EXACT_WITH_KEY, params)
+    return rows[0] if rows else None
 
 
 def exact_now(

@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 import migrations
 from service.errors import Unavailable
+from service.storage.database import first_line
 
 
 def _config(url: str) -> Config:
@@ -30,8 +31,7 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except OperationalError as error:
-        reason = (str(error.orig).strip().splitlines() or ["no reason given"])[0]
-        raise Unavailable(f"the database does not answer: {reason}") from error
+        raise Unavailable(f"the database does not answer: {first_line(error.orig)}") from error
 
 
 def upgrade(url: str, revision: str = "head") -> None:

@@ -19,8 +19,15 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
-from service.storage.database import DuplicateKey, ReadsAtOnce, Row, Transaction, unkeepable
-from service.storage.gathering import Gathering, PointQuery
+from service.storage.database import (
+    DuplicateKey,
+    ReadsAtOnce,
+    Row,
+    Transaction,
+    first_line,
+    unkeepable,
+)
+from service.storage.pipeline import Pipeline
 from service.storage.query import Query
 from service.storage.writer import Work, Writer
 
@@ -41,6 +48,9 @@ CONNECT_S = 5
 
 RETRY_S = 2.0
 """The pool's pause between two tries to connect: its own rises to minutes, and with it the time to recover."""
+
+PIPELINES = 2
+"""Connections for short reads: the server runs what comes over one of them in turns."""
 
 WRITERS = 2
 """Write connections of one process: a second one, so that one slow commit doesn't hold every store."""
@@ -99,10 +109,17 @@ class PostgresqlDatabase:
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Row]] | None = None
         self._writers: list[Writer] = []
         self._next = 0
-        self._gatherings: dict[str, Gathering] = {}
+        self._pipelines: list[Pipeline] = []
 
     async def open(self) -> None:
         """Open the pool; the first connection must succeed within the budget (at least 5 s)."""
+        settings = {
+            "autocommit": True,
+            "connect_timeout": CONNECT_S,
+            "prepare_threshold": 0,
+            "row_factory": tuple_row,
+            **connection_settings(self._conninfo, statement_s=self._budget_s, **self._options),
+        }
         self._pool = AsyncConnectionPool(
             self._conninfo,
             min_size=1,
@@ -110,21 +127,19 @@ class PostgresqlDatabase:
             open=False,
             timeout=self._budget_s,
             reconnect_timeout=RETRY_S,  # then it starts anew, when somebody next asks for a connection
-            kwargs={
-                "autocommit": True,
-                "connect_timeout": CONNECT_S,
-                "prepare_threshold": 0,
-                "row_factory": tuple_row,
-                **connection_settings(self._conninfo, statement_s=self._budget_s, **self._options),
-            },
+            kwargs=settings,
         )
+        settings = {"conninfo": self._conninfo, **settings}
+        self._pipelines = [
+            Pipeline(settings, wait_s=self._budget_s + GRACE_S) for _ in range(PIPELINES)
+        ]
         try:
             await self._pool.open(wait=self._must_answer, timeout=max(5.0, self._budget_s))
             if self._must_answer:
                 self.keeps_vectors = await self._has_vectors()
         except (PoolTimeout, psycopg.Error) as error:
             await self._pool.close()
-            raise Unavailable(f"PostgreSQL does not answer: {_short(error)}") from error
+            raise Unavailable(f"PostgreSQL does not answer: {first_line(error)}") from error
         self._writers = [
             Writer(
                 lambda: _WriteConnection(self._conninfo),
@@ -138,40 +153,44 @@ class PostgresqlDatabase:
         """Finish accepted writes and disconnect."""
         for writer in self._writers:
             await asyncio.to_thread(writer.close)
+        for pipeline in self._pipelines:
+            await pipeline.close()
         if self._pool is not None:
             await self._pool.close()
 
     async def read(self, query: Query, params: dict[str, Any]) -> list[Row]:
-        """One prepared statement on a pooled connection, within the budget."""
+        """One prepared statement within the budget: a short one in a pipeline, others on a connection of the pool."""
         if self._pool is None:
             raise Unavailable("the database is not open")
         try:
-            loop = asyncio.get_running_loop()
-            ends = loop.time() + self._budget_s
-            async with self._pool.connection() as connection:
-                # Not by cancelling: psycopg would wait five seconds for a server that hangs to confirm.
-                cut = loop.call_at(ends + GRACE_S, _cut, connection.pgconn)
-                try:
-                    cursor = connection.cursor(binary=True)
-                    await cursor.execute(query.postgresql, query.bound(params))
-                    return await cursor.fetchall()
-                finally:
-                    cut.cancel()
+            if query.reads_few:
+                pipeline = min(self._pipelines, key=lambda one: one.load)
+                return await pipeline.read(query, params)
+            return await self._read_long(self._pool, query, params)
         except (psycopg.DataError, UnicodeEncodeError) as error:
             raise unkeepable(error) from error
         except (psycopg.Error, PoolTimeout) as error:
             if _is_bug(error):
                 raise
-            raise Unavailable(f"PostgreSQL: {_short(error)}") from error
+            raise Unavailable(f"PostgreSQL: {first_line(error)}") from error
 
-    async def read_point(self, point: PointQuery, params: dict[str, Any]) -> Row | None:
-        """See `Database.read_point`: together with the others that wait for the server."""
-        gathering = self._gatherings.get(point.one.name)
-        if gathering is None:
-            gathering = self._gatherings[point.one.name] = Gathering(
-                point, self.read, wait_s=self._budget_s + GRACE_S
-            )
-        return await gathering.read(params)
+    async def _read_long(
+        self,
+        pool: AsyncConnectionPool[psycopg.AsyncConnection[Row]],
+        query: Query,
+        params: dict[str, Any],
+    ) -> list[Row]:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + self._budget_s
+        async with pool.connection() as connection:
+            # Not by cancelling: psycopg would wait five seconds for a server that hangs to confirm.
+            cut = loop.call_at(ends + GRACE_S, _cut, connection.pgconn)
+            try:
+                cursor = connection.cursor(binary=True)
+                await cursor.execute(query.postgresql, query.bound(params))
+                return await cursor.fetchall()
+            finally:
+                cut.cancel()
 
     async def _has_vectors(self) -> bool:
         rows = await self.read(_HAS_VECTORS, {})
@@ -228,7 +247,7 @@ class _WriteConnection:
                 **connection_settings(info, statement_s=STATEMENT_S),
             )
         except psycopg.Error as error:
-            raise Unavailable(f"PostgreSQL: {_short(error)}") from error
+            raise Unavailable(f"PostgreSQL: {first_line(error)}") from error
 
     def abort(self) -> None:
         """Cut the connection from another thread: whoever waits on it gets an error at once."""
@@ -244,7 +263,7 @@ class _WriteConnection:
                     work.error = None
                     self._commit([work])
         except psycopg.Error as error:
-            raise Unavailable(f"PostgreSQL: {_short(error)}") from error
+            raise Unavailable(f"PostgreSQL: {first_line(error)}") from error
 
     def _commit(self, works: list[Work]) -> None:
         transaction = PostgresqlTransaction(self._connection)
@@ -262,7 +281,7 @@ class _WriteConnection:
         except (psycopg.DataError, UnicodeEncodeError) as error:
             work.error = unkeepable(error)
         except pg_errors.UniqueViolation as error:
-            work.error = DuplicateKey(_short(error))
+            work.error = DuplicateKey(first_line(error))
         except (SurehitError, ValueError, DuplicateKey, pg_errors.IntegrityError) as error:
             work.error = error  # this work's own fault: the others of the group go on
         except psycopg.ProgrammingError as error:
@@ -287,8 +306,3 @@ def _is_bug(error: BaseException) -> bool:
     """True for a fault of our statements: it is no trouble of the server's, and waiting would not mend it."""
     theirs = (pg_errors.InsufficientPrivilege, pg_errors.InvalidCatalogName)
     return isinstance(error, psycopg.ProgrammingError) and not isinstance(error, theirs)
-
-
-def _short(error: BaseException) -> str:
-    """The first line: the rest may quote values."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -13,7 +13,6 @@ from sqlalchemy.engine import make_url
 
 from service.errors import SurehitError, Unavailable
 from service.storage.database import DuplicateKey, ReadsAtOnce, Row, Transaction, unkeepable
-from service.storage.gathering import PointQuery
 from service.storage.query import Query
 from service.storage.writer import Work, Writer
 
@@ -97,11 +96,6 @@ class SqliteDatabase:
     def read_now(self, query: Query, params: dict[str, Any]) -> list[Row]:
         """A point read costs some 10 µs, less than a hop to a thread would."""
         return _rows(self._reader, query, params)
-
-    async def read_point(self, point: PointQuery, params: dict[str, Any]) -> Row | None:
-        """See `Database.read_point`: as soon as it is asked for, since there is no round trip to share."""
-        rows = self.read_now(point.one, params)
-        return rows[0] if rows else None
 
     async def write(self, work: Callable[[Transaction], T], *, durable: bool = False) -> T:
         """See `Database.write`."""

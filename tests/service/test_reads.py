@@ -28,7 +28,7 @@ _COUNTING = (
 _LONG = Query("long", select(text(_COUNTING)))
 
 
-def _queries() -> dict[str, Query]:
+def queries() -> dict[str, Query]:
     """Every statement of service.storage, by name."""
     found: dict[str, Query] = {}
     for module in pkgutil.iter_modules(service.storage.__path__):
@@ -76,18 +76,18 @@ async def test_a_long_read_is_cut_short_by_the_end_and_refused_after_it(sqlite_u
         await db.read(_LONG, {})
 
 
-@pytest.mark.parametrize("name", sorted(n for n, q in _queries().items() if q.reads_few))
+@pytest.mark.parametrize("name", sorted(n for n, q in queries().items() if q.reads_few))
 def test_what_stays_on_the_loop_finds_its_rows_by_an_index(
     name: str, connection: sqlite3.Connection
 ) -> None:
     """Tables of a handful of rows (lines, keys, the counter) may be read whole."""
     small = re.compile(r"^SCAN (lines|api_keys|change_counter)\b")
-    scans = [step for step in _plan(connection, _queries()[name]) if step.startswith("SCAN")]
+    scans = [step for step in _plan(connection, queries()[name]) if step.startswith("SCAN")]
     assert [step for step in scans if not small.match(step)] == []
 
 
 def test_there_are_statements_of_both_kinds() -> None:
-    kinds = [query.reads_few for query in _queries().values()]
+    kinds = [query.reads_few for query in queries().values()]
     assert kinds.count(True) > 10
     assert kinds.count(False) > 10
 

@@ -36,11 +36,6 @@ class Broken:
         await self._trouble_of_read(is_exact=query.name.startswith("exact"))
         return await self.inner.read(query, params)
 
-    async def read_point(self, point: Any, params: dict[str, Any]) -> Any:
-        """The exact tier's read, likewise."""
-        await self._trouble_of_read(is_exact=True)
-        return await self.inner.read_point(point, params)
-
     async def write(self, work: Any, *, durable: bool = False) -> Any:
         """Fail, hang, break, or write."""
         await self._trouble()

@@ -85,6 +85,9 @@ _DENIED = re.compile(
     r"(?:没有?|未能?|不能?|没能)(?:审核|审批|申请)?(?:通过|批准|获批|批下来|批复)(?!率)"
 )
 """没通过: was refused."""
+_WHICH_ONE = re.compile(r"几号(?=[楼线航门厅台馆窗站床柜座仓库])")
+_NOT_MY_DOING = re.compile(r"不是(?:我|本人|我自己)(?:刷|操作|消费|买|下单|转)的")
+_ANY_SUCH = re.compile(r"有没有(?=[^，。,]{1,10}的[吗呢]?\s*[？?]?$)")
 _FORGOTTEN = re.compile(r"(?:想不起来?|记不(?:得|住|起来?|清楚?)|不记得)了?")
 _WRONG = re.compile(r"不对(?![称外公应])|不正确|有误")
 _WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 1)} | {"天": 7}
@@ -159,6 +162,7 @@ def ask_forms(text: str) -> str:
     )
     text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
     text = _WHOLE_WEEKEND.sub("周末", _REDUCED.sub("", _HOW_OLD.sub("多大", text)))
+    text = _NOT_MY_DOING.sub("盗刷", _WHICH_ONE.sub("哪个", _ANY_SUCH.sub("有些", text)))
     text = _DENIED.sub("被拒", text)
     text = _FORGOTTEN.sub("忘记", text)
     text = _CANNOT_DO.sub("怎么", _WONDERS.sub("", text))

@@ -30,7 +30,8 @@ _ANYONE = re.compile(
 _THEIRS = re.compile(r"\b(?:their|one's|his or her)\b", re.I)
 """Where anybody is asked about, theirs is what the asker would call mine."""
 _SEPARABLE = re.compile(
-    r"\b(turn|switch|shut|power|toggle)(?:s|ed|ing)?((?:\s+[\w'-]+){1,4}?)\s+(on|off)\b", re.I
+    r"\b(turn|switch|shut|power|toggle)(?:s|ed|ing)?(?!\s+(?:on|off)\b)((?:\s+[\w'-]+){1,4}?)\s+(on|off)\b",
+    re.I,
 )
 _SEPARABLE_AT_END = re.compile(
     r"\b(turn|switch|shut|power|toggle)(?:s|ed|ing)?((?:\s+(?!on\b|off\b)[\w'-]+)(?:\s+[\w'-]+){1,7}?)\s+(on|off)(?=\s*(?:[.?!,;]|$))",
@@ -74,6 +75,9 @@ def asks_with_not(flat: str) -> bool:
     return _ASKS_WITH_NOT.search(flat) is not None or _ASKS_WITH_NOT_HAN.search(flat) is not None
 
 
+_GO_IN_HAN = re.compile(r"(?<![A-Za-z])Go(?![A-Za-z])")
+_GO = re.compile(r"\b(?:[Ii]n|[Uu]sing|[Ww]ith) Go\b")
+"""The language, by its capital."""
 _SHORT_WINDOWS = re.compile(r"(?<![A-Za-z])win ?(?=(?:7|8|10|11)(?![\dA-Za-z]))", re.I)
 _GLUED_VERSION = re.compile(
     r"(?<![A-Za-z])([a-z]{3,})(?=\d+\.\d)"
@@ -87,8 +91,10 @@ def plain(flat: str, writing: str) -> str:
     """Contractions spelt out, politeness dropped, set phrases and numerals written one way."""
     if writing == "han":
         flat = han.write_digits(han.ask_forms(flat))
+        flat = _GO_IN_HAN.sub("golang", flat)
     if any("a" <= char <= "z" or "A" <= char <= "Z" for char in flat):
         flat = _GLUED_VERSION.sub(r"\g<0> ", _FRAMEWORK_SUFFIX.sub(r"\1", flat))
+        flat = _GO.sub("in golang", flat)
         flat = _SHORT_WINDOWS.sub("Windows ", flat)
         flat = _POLITE.sub(" ", spell_out(_WAY.sub("how to", flat)))
         flat = _REASON.sub("why", flat)

@@ -84,10 +84,14 @@ _MOST_CHANGED = 2
 def _other_deed_to_it(pair: Alignment) -> bool:
     """Whether something that both texts name is the object of another deed in each (leave, delete a review)."""
     own_a, own_b = set(pair.left_a), set(pair.left_b)
-    return any(
-        i - 1 in own_a and j - 1 in own_b and _are_deeds(pair.a.units[i - 1], pair.b.units[j - 1])
+    before = (
+        (pair.a.units[i - 1], pair.b.units[j - 1])
         for i, j in pair.pairs
+        if i - 1 in own_a and j - 1 in own_b
     )
+    left, right = content(pair.only_a()), content(pair.only_b())
+    alone = len(left) == len(right) == 1 and _are_deeds(left[0], right[0])
+    return alone or any(_are_deeds(mine, yours) for mine, yours in before)
 
 
 def _run(text: Analysis, places: list[int]) -> str:

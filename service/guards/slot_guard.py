@@ -97,7 +97,7 @@ def _other_deed_to_it(pair: Alignment) -> bool:
 def _run(text: Analysis, places: list[int]) -> str:
     """The characters of a Chinese thing of which these are the words; empty where they stand apart."""
     together = all(place in text.joined for place in places[1:])
-    known = all(text.units[place].kind in ("han", "word") for place in places)
+    known = all(text.units[place].kind in ("han", "word", "light") for place in places)
     return "".join(text.units[place].text for place in places) if together and known else ""
 
 
@@ -124,8 +124,17 @@ def _places(text: Analysis, left: list[int]) -> list[int]:
         place
         for place, unit in enumerate(text.units)
         if unit.kind not in ("light", "weak", "num", "op")
-        or (unit.kind == "light" and place not in own)
+        or (unit.kind == "light" and (place not in own or _is_in_word(text, place, own)))
     ]
+
+
+def _is_in_word(text: Analysis, place: int, own: set[int]) -> bool:
+    """Whether a light character is part of a word that no list has, with its neighbour."""
+    neighbours = [place - 1] if place in text.joined else []
+    neighbours += [place + 1] if place + 1 in text.joined else []
+    return len(text.units[place].key) == 1 and any(
+        beside in own and text.units[beside].kind == "han" for beside in neighbours
+    )
 
 
 def _is_other_material(pair: Alignment) -> bool:

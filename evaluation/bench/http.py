@@ -52,6 +52,7 @@ def run(
         naive = _naive(stack, data, embedder, min(entries, _NAIVE_ENTRIES))
         tell(f"filling {entries} entries")
         asyncio.run(_fill(service, key, entries))
+        load.until_steady(service.pid)
         samples: dict[str, list[dict[str, Any]]] = {}
         fresh = itertools.count(1_000_000)
         for n in range(rounds):

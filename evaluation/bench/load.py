@@ -96,6 +96,17 @@ async def run(
     )
 
 
+def until_steady(pid: int, *, most_s: float = 600) -> None:
+    """Wait until a process has stopped working in the background (a graph that is being built)."""
+    ends = time.perf_counter() + most_s
+    while time.perf_counter() < ends:
+        before = cpu_seconds(pid)
+        time.sleep(2)
+        after = cpu_seconds(pid)
+        if before is None or after is None or after - before < 0.2:
+            return
+
+
 def cpu_seconds(pid: int | None) -> float | None:
     """CPU time of a process so far; None where the system does not tell (no /proc)."""
     if pid is None or not Path(f"/proc/{pid}/stat").exists():

@@ -67,20 +67,10 @@ def _start(data: Path, database_url: str, *, wait: bool) -> dict[str, Any]:
                     time.sleep(0.02)
                 found[f"{name}_hit_s"] = time.perf_counter() - began
             if wait:  # let the graph be built, so that the stop leaves a snapshot
-                found["graph_built_s"] = _until_steady(service.pid, began)
+                load.until_steady(service.pid)
+                found["graph_built_s"] = time.perf_counter() - began
             found["memory_mb"] = load.memory_mb(service.pid)
     return found
-
-
-def _until_steady(pid: int, began: float) -> float:
-    """Until the process has stopped working in the background."""
-    while time.perf_counter() - began < 600:
-        before = load.cpu_seconds(pid)
-        time.sleep(2)
-        after = load.cpu_seconds(pid)
-        if before is None or after is None or after - before < 0.2:
-            break
-    return time.perf_counter() - began
 
 
 async def _fill(settings: Settings, count: int, models_dir: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -101,11 +100,8 @@ async def _search(
     found.fingerprint = embedder.fingerprint
     if partition.is_empty:
         return found
-    embedding = asyncio.create_task(pool.embed_one(query, timeout_s=budget_s))
-    await asyncio.sleep(
-        0
-    )  # the text is with the model now, which runs without the interpreter's lock
-    analyse(query)  # remembered: the guards will want it, and here it costs nobody's time
+    embedding = pool.ask(query, timeout_s=budget_s)
+    analyse(query)  # remembered: the guards will want it, and beside the model it costs nobody's time
     found.vector = await embedding
     judge = await _judge(policy, ask, canonical, found.vector, pool, budget_s)
     await _choose(cache, caller, policy, partition, found, query, judge, ask, now)

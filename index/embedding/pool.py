@@ -141,20 +141,23 @@ class EmbeddingPool:
         EmbedderUnavailable
             The engine failed, the pool is closed, or ``timeout_s`` passed first.
         """
+        return await self.ask(text, timeout_s)
+
+    def ask(self, text: str, timeout_s: float) -> asyncio.Future[Vector]:
+        """`embed_one` for a caller that has something else to do meanwhile: the text is with a worker on return."""
         text = normalize(text)
+        loop = self._loop or self._start()
+        waiter: asyncio.Future[Vector] = loop.create_future()
         known = self._vectors.get(text)
         if known is not None:
             self._vectors.move_to_end(text)
             self.counters.remembered += 1
-            return known
-        loop = self._loop or self._start()
-        waiter: asyncio.Future[Vector] = loop.create_future()
+            waiter.set_result(known)
+            return waiter
         self._join(text, waiter)
         deadline = loop.call_later(timeout_s, self._time_out, waiter, timeout_s)
-        try:
-            return await waiter
-        finally:
-            deadline.cancel()
+        waiter.add_done_callback(lambda _: deadline.cancel())
+        return waiter
 
     async def close(self, timeout_s: float = 5.0) -> None:
         """Stop the workers; whoever still waits gets EmbedderUnavailable."""

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 import structlog
 import typer
 
+from evaluation.score.cli import score_app
 from service.cli import Json, Tenant, fail, show, with_database
 from service.errors import Conflict, InvalidRequest, NotFound
 from service.settings import Settings
@@ -30,6 +31,7 @@ def register(app: typer.Typer) -> None:
     app.command("tune")(tune)
     app.command("plan")(plan)
     app.command("backtest")(backtest)
+    app.add_typer(score_app, name="score")
     app.add_typer(decisions_app, name="decisions")
     app.add_typer(labels_app, name="labels")
 
@@ -75,7 +77,7 @@ def tune(
     choice = cast(tuning.ScoreChoice, score)
 
     async def work(db: Any) -> list[tuning.Tuned]:
-        desk = _desk(db)
+        desk = desk_for(db)
         names = [line] if line is not None else await tuning.lines_to_tune(desk, tenant)
         found = []
         with console.status("tuning") as status:
@@ -96,7 +98,7 @@ def tune(
                 )
         return found
 
-    done = _answering(work)
+    done = answering(work)
     if report is not None:
         report.mkdir(parents=True, exist_ok=True)
         for tuned in done:
@@ -126,7 +128,7 @@ def plan(
     from evaluation import plans
 
     async def work(db: Any) -> plans.Proposal:
-        desk = _desk(db)
+        desk = desk_for(db)
         policy = await desk.policy(tenant, line)
         found = await plans.propose(desk, policy, label_budget=labels, traffic_ratio=traffic)
         if apply:
@@ -135,7 +137,7 @@ def plan(
             )
         return found
 
-    found = _answering(work)
+    found = answering(work)
     show(
         {**found.as_dict(), "applied": apply},
         as_json=as_json,
@@ -153,7 +155,7 @@ def list_decisions(line: Line, tenant: Tenant = "default", as_json: Json = False
     from evaluation import decision_rows, publish
 
     async def work(db: Any) -> list[dict[str, Any]]:
-        desk = _desk(db)
+        desk = desk_for(db)
         policy = await desk.policy(tenant, line)
         score_version = await desk.score_version(policy)
         events = await decision_rows.events(db, tenant, line=line)
@@ -167,7 +169,7 @@ def list_decisions(line: Line, tenant: Tenant = "default", as_json: Json = False
         ]
 
     show(
-        _answering(work),
+        answering(work),
         as_json=as_json,
         text=lambda v: "\n".join(map(_decision_row, v)) or "no decisions",
     )
@@ -186,7 +188,7 @@ def apply_decision(
 
     async def work(db: Any) -> dict[str, Any]:
         decision = await publish.apply(
-            _desk(db),
+            desk_for(db),
             tenant,
             line=line,
             decision_id=publish.read_id(decision_id),
@@ -195,7 +197,7 @@ def apply_decision(
         )
         return publish.as_dict(decision, applied=True)
 
-    show(_answering(work), as_json=as_json, text=_decision_row)
+    show(answering(work), as_json=as_json, text=_decision_row)
 
 
 @labels_app.command("export")
@@ -209,7 +211,9 @@ def export_labels(
     from evaluation import labels_io
 
     chosen = _form(form, output)
-    text = _answering(lambda db: labels_io.export_labels(_desk(db), tenant, line=line, form=chosen))
+    text = answering(
+        lambda db: labels_io.export_labels(desk_for(db), tenant, line=line, form=chosen)
+    )
     if output is None:
         typer.echo(text, nl=False)
     else:
@@ -231,7 +235,7 @@ def import_labels(
     from service.policy import Policies
 
     async def work(db: Any) -> labels_io.Imported:
-        desk = _desk(db)
+        desk = desk_for(db)
         policy = await Policies(db).get_or_create(
             tenant, line, change_id=IdSource()(), now=desk.clock_ms()
         )
@@ -244,7 +248,7 @@ def import_labels(
             score_pairs=lambda pairs: desk.cosines(policy, pairs),
         )
 
-    done = _answering(work)
+    done = answering(work)
     show(
         {"added": done.added, "changed": done.changed, "unchanged": done.unchanged},
         as_json=as_json,
@@ -274,7 +278,7 @@ def backtest(
     settings = Settings()
 
     async def work(db: Any) -> list[tests.Backtest]:
-        desk = _desk(db)
+        desk = desk_for(db)
         policy = await desk.policy(tenant, line)
         unknown = set(without or ()) - policy.guards
         if unknown:
@@ -291,7 +295,7 @@ def backtest(
             score_pairs=scorer(embedder, settings.models_dir) if embedder else None,
         )
 
-    done = _answering(work)
+    done = answering(work)
     show(
         [b.as_dict() for b in done],
         as_json=as_json,
@@ -304,14 +308,15 @@ def file_name(line: str) -> str:
     return re.sub(r"[^\w.-]+", "_", line).strip(".") or "line"
 
 
-def _desk(db: Any) -> Any:
+def desk_for(db: Any) -> Any:
+    """The desk of a command."""
     from evaluation.desk import desk_beside
     from service.app import wall_clock_ms
 
     return desk_beside(db, Settings(), wall_clock_ms)
 
 
-def _answering(work: Any) -> Any:
+def answering(work: Any) -> Any:
     """The work's value; a refusal by the state of things is «no» (1), everything else misuse (2)."""
     # standard output is for the answer
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))

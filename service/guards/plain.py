@@ -41,6 +41,10 @@ _PART_OF_DAY = re.compile(
     r"\b(?P<hour>\d{1,2}(?::\d\d)?)(?: ?o'clock)? (?:in the (?P<part>morning|afternoon|evening)|at night)\b",
     re.I,
 )
+_PART_OF_THAT_DAY = re.compile(
+    r"\b(?P<hour>\d{1,2}(?::\d\d)?)(?: ?o'clock)? (?P<day>today|tomorrow|this) (?P<part>morning|afternoon|evening)\b",
+    re.I,
+)
 _WAY = re.compile(
     r"\bis there (?:a|any) way (?:for me )?to\b"
     r"|\bwhat(?:'s| is| are| would be) the (?:best|easiest|simplest|right|proper|correct) (?:way|method|approach)(?: for me)? to\b",
@@ -104,6 +108,7 @@ def plain(flat: str, writing: str) -> str:
         flat = _SEPARABLE.sub(r"\1 \3\2", _SEPARABLE_AT_END.sub(r"\1 \3\2", flat))
         flat = _phrases().sub(lambda match: f" {_phrase_table()[match.group().lower()]} ", flat)
         flat = _HALF_PAST.sub(_past, flat)
+        flat = _PART_OF_THAT_DAY.sub(_half_of_that_day, flat)
         flat = _PART_OF_DAY.sub(_half_of_day, flat)
         flat = _QUARTER.sub(_quarter, flat)
     return flat.strip()
@@ -112,6 +117,12 @@ def plain(flat: str, writing: str) -> str:
 def _half_of_day(match: re.Match[str]) -> str:
     """`6 in the morning` as 6 am."""
     return f"{match['hour']} {'am' if (match['part'] or '').lower() == 'morning' else 'pm'}"
+
+
+def _half_of_that_day(match: re.Match[str]) -> str:
+    """`6 tomorrow morning` as 6 am tomorrow."""
+    day = "" if match["day"].lower() in ("this", "today") else match["day"]
+    return f"{match['hour']} {'am' if match['part'].lower() == 'morning' else 'pm'} {day}".rstrip()
 
 
 def _quarter(match: re.Match[str]) -> str:

@@ -173,6 +173,12 @@ PHRASES = {
     "atm machine": "atm",
     "atm machines": "atm",
     "pin number": "pin",
+    "monday to friday": "weekdays",
+    "monday through friday": "weekdays",
+    "mon-fri": "weekdays",
+    "saturday and sunday": "weekend",
+    "saturdays and sundays": "weekend",
+    "sat and sun": "weekend",
     "part time": "part-time",
     "full time": "full-time",
     "self employed": "self-employed",
@@ -252,7 +258,7 @@ is there (?:a|any) way that i can
 what(?:'s| is| are| would be) the (?:best|easiest|simplest|right|proper|correct) (?:way|method|approach)(?: for me)? of
 (?:if you (?:don't|do not) mind|if possible|by any chance|for me)
 (?:tell|show|teach) me
-(?:quick|simple) question\s*[:,-]?
+(?:sorry,? )?(?:(?:probably|maybe|just|this is|this may be|might be) )?(?:an? )?(?:quick|simple|silly|stupid|dumb|basic|random|newbie|noob) question\s*[:,-]?(?: but\b,?)?
 excuse me,?
 sorry,?
 """

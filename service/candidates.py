@@ -46,6 +46,10 @@ class Candidates(Protocol):
         """Make ready."""
         ...
 
+    def holds(self, key: bytes) -> bool:
+        """True when the partition is known here and had entries when it was last looked at."""
+        ...
+
     async def refresh(
         self, tenant: str, key: bytes, *, fingerprint: str, dimensions: int
     ) -> Partition:

@@ -91,6 +91,11 @@ class Partitions:
         if self._reader is not None:
             await self._reader.open()
 
+    def holds(self, key: bytes) -> bool:
+        """See `Candidates.holds`."""
+        partition = self._held.get(key)
+        return partition is not None and partition.since > 0 and not partition.is_empty
+
     async def refresh(
         self, tenant: str, key: bytes, *, fingerprint: str, dimensions: int
     ) -> Partition:

@@ -90,6 +90,8 @@ async def _search(
     if embedder is None or pool is None:  # `ready` has made sure of it
         return _none(MissReason.DEGRADED)
     partition_key = partition_of(policy, ask.scope, embedder.fingerprint, canonical)
+    # a partition that had entries a moment ago nearly always has some: the model begins while others' are read
+    early = pool.ask(query, timeout_s=budget_s) if cache.partitions.holds(partition_key) else None
     partition = await cache.partitions.refresh(
         caller.tenant,
         partition_key,
@@ -100,7 +102,7 @@ async def _search(
     found.fingerprint = embedder.fingerprint
     if partition.is_empty:
         return found
-    embedding = pool.ask(query, timeout_s=budget_s)
+    embedding = early or pool.ask(query, timeout_s=budget_s)
     analyse(query)  # remembered: the guards will want it, and beside the model it costs nobody's time
     found.vector = await embedding
     judge = await _judge(policy, ask, canonical, found.vector, pool, budget_s)

@@ -99,6 +99,10 @@ class SharedSearch:
         await self._reader.open()
         await self._look_for_graphs()
 
+    def holds(self, key: bytes) -> bool:
+        """See `Candidates.holds`."""
+        return key in self._known
+
     async def refresh(
         self, tenant: str, key: bytes, *, fingerprint: str, dimensions: int
     ) -> SharedPartition:

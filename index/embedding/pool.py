@@ -156,7 +156,7 @@ class EmbeddingPool:
             return waiter
         self._join(text, waiter)
         deadline = loop.call_later(timeout_s, self._time_out, waiter, timeout_s)
-        waiter.add_done_callback(lambda _: deadline.cancel())
+        waiter.add_done_callback(lambda done: _end(deadline, done))
         return waiter
 
     async def close(self, timeout_s: float = 5.0) -> None:
@@ -336,6 +336,12 @@ def _similar(waiting: list[_Job], limit: int) -> list[_Job]:
         if shortest <= len(job.text) <= longest:
             batch.append(job)
     return batch
+
+
+def _end(deadline: asyncio.TimerHandle, waiter: asyncio.Future[Vector]) -> None:
+    deadline.cancel()
+    if not waiter.cancelled():
+        waiter.exception()  # whoever asked may have left: that is no error of anybody's
 
 
 def _is_abandoned(job: _Job) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -188,3 +189,26 @@ async def test_cache_status_and_age_headers(sqlite_url: str, tmp_path: Path, clo
             assert reply.headers["x-surehit-lookup-id"] == reply.json()["lookup_id"]
             if "; hit" in status:
                 assert reply.headers["age"] == "40"
+
+
+async def test_the_model_begins_before_the_partition_is_read_where_it_had_entries(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And only there: where nothing is stored, nothing is embedded."""
+    async with running(sqlite_url, tmp_path) as client:
+        await client.line(threshold=0.5)
+        partitions = client.cache.partitions
+        refresh = partitions.refresh
+        asked: list[list[str]] = []
+
+        async def noting(*given: Any, **named: Any) -> Any:
+            asked.append([text for pool in client.cache.embedders.pools for text in pool._jobs])
+            return await refresh(*given, **named)
+
+        monkeypatch.setattr(partitions, "refresh", noting)
+        await client.lookup("is nothing here yet")
+        await client.store("what is stored", "a")
+        await client.lookup("the first to ask")  # loads the partition
+        await client.lookup("the second to ask")
+        assert asked == [[], [], ["the second to ask"]]
+        assert sum(pool.counters.embedded for pool in client.cache.embedders.pools) == 3

@@ -46,7 +46,7 @@ _NO_HAVE = re.compile(
     r"有没有|是不是|能不能|会不会|可不可以|要不要|行不行|好不好|对不对|是否|能否|可否|会否"
 )
 _EACH = re.compile(
-    r"(?<![十百千零二三四五六七八九\d])[一1]个?(月|年|天|周|星期|季度|小时|晚)(?=多少|要多少|价格|的?费|收多少|需要多少|.{0,6}几[次回])"
+    r"(?<![十百千零二三四五六七八九\d])[一1]个?(月|年|天|周|星期|季度|小时|晚)(?=多少|要多少|价格|的?费|收多少|需要多少|.{0,6}几[次回]|的.{0,4}(?:上限|限额|额度|费用|价格|利息|收入))"
 )
 """一个月多少钱 asks for the price of each month."""
 _AT_WHAT_TIME = re.compile(
@@ -88,6 +88,10 @@ _DENIED = re.compile(
 _WHICH_ONE = re.compile(r"几号(?=[楼线航门厅台馆窗站床柜座仓库])")
 _NOT_MY_DOING = re.compile(r"不是(?:我|本人|我自己)(?:刷|操作|消费|买|下单|转)的")
 _ANY_SUCH = re.compile(r"有没有(?=[^，。,]{1,10}的[吗呢]?\s*[？?]?$)")
+_WANTED_NO_MORE = re.compile(
+    r"我?(?:现在)?(?:不想要|不想用|不再使用|不需要|不想|不要)(?P<thing>[^，。？?不]{0,12})了(?=[^。]*(?:怎么|如何|怎样|咋|哪里|能))"
+)
+"""不想要…了怎么…: why it is asked, and not what."""
 _FORGOTTEN = re.compile(r"(?:想不起来?|记不(?:得|住|起来?|清楚?)|不记得)了?")
 _WRONG = re.compile(r"不对(?![称外公应])|不正确|有误")
 _WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 1)} | {"天": 7}
@@ -162,6 +166,7 @@ def ask_forms(text: str) -> str:
     )
     text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
     text = _WHOLE_WEEKEND.sub("周末", _REDUCED.sub("", _HOW_OLD.sub("多大", text)))
+    text = _WANTED_NO_MORE.sub(r"\g<thing>，", text)
     text = _NOT_MY_DOING.sub("盗刷", _WHICH_ONE.sub("哪个", _ANY_SUCH.sub("有些", text)))
     text = _DENIED.sub("被拒", text)
     text = _FORGOTTEN.sub("忘记", text)

@@ -116,6 +116,6 @@ def case(pair: Alignment) -> Refusal | None:
         if yours.text[:1].islower() or yours.text == yours.text.lower():
             continue  # typed without care for capitals, so a small letter says nothing
         for word in mine.capitals & yours.lower - mine.lower - yours.capitals:
-            if words.is_capitonym(word):
+            if words.is_capitonym(word) and not (word in choices() and mine.script == "han"):
                 return Refusal("case", f"{word.capitalize()} vs {word}")
     return None

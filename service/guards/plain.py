@@ -24,6 +24,12 @@ _REASON = re.compile(
     r"|\bwhat (?:is|could be|might be|would be|can be) causing\b|\bwhat (?:causes|caused|could cause|would cause|makes|made)\b|\bfor what reasons?\b",
     re.I,
 )
+_WANTED_NO_MORE = re.compile(
+    r"\b(?P<who>i|we) (?:do not|no longer|not) (?P<verb>want|need|use|like)\b"
+    r"(?=[^.?!]*[.,;!]\s*(?:so |and |but |please )?(?:how|where|can|could|what|which)\b)",
+    re.I,
+)
+"""I no longer need it, how do I …: why it is asked, and not what."""
 _ANYONE = re.compile(
     r"\bhow (?:do|does|can|could|would|should) (?:one|someone|somebody|a user|users|people)\b", re.I
 )
@@ -101,7 +107,7 @@ def plain(flat: str, writing: str) -> str:
         flat = _GO.sub("in golang", flat)
         flat = _SHORT_WINDOWS.sub("Windows ", flat)
         flat = _POLITE.sub(" ", spell_out(_WAY.sub("how to", flat)))
-        flat = _REASON.sub("why", flat)
+        flat = _WANTED_NO_MORE.sub(r"\g<who> \g<verb>", _REASON.sub("why", flat))
         if _ANYONE.search(flat):
             flat = _THEIRS.sub("my", flat)
         flat = _ASKS_HOW.sub("how to", flat)

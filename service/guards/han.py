@@ -46,7 +46,7 @@ _NO_HAVE = re.compile(
     r"有没有|是不是|能不能|会不会|可不可以|要不要|行不行|好不好|对不对|是否|能否|可否|会否"
 )
 _EACH = re.compile(
-    r"(?<![十百千零二三四五六七八九\d])[一1]个?(月|年|天|周|星期|季度|小时|晚)(?=多少|要多少|价格|的?费|收多少|需要多少|.{0,6}几[次回]|的.{0,4}(?:上限|限额|额度|费用|价格|利息|收入))"
+    r"(?<![十百千零二三四五六七八九\d])[一1]个?(月|年|天|周|星期|季度|小时|晚)(?=多少|要多少|价格|的?费|收多少|需要多少|.{0,6}几[次回]|的.{0,4}(?:上限|限额|额度|费|价格|利息|收入))"
 )
 """一个月多少钱 asks for the price of each month."""
 _AT_WHAT_TIME = re.compile(
@@ -92,8 +92,18 @@ _WANTED_NO_MORE = re.compile(
     r"我?(?:现在)?(?:不想要|不想用|不再使用|不需要|不想|不要)(?P<thing>[^，。？?不]{0,12})了(?=[^。]*(?:怎么|如何|怎样|咋|哪里|能))"
 )
 """不想要…了怎么…: why it is asked, and not what."""
+_CHECKED_FOR = re.compile(
+    r"(?P<check>检查|校对|看看|看下|看一下|审核|审阅)(?P<what>[^，。？?]{0,8})有(?:没有)?(?:错误|错别字|错字|问题|毛病|语病)"
+)
+"""检查…有没有错误: what checking is for."""
+_HEIGHT = re.compile(
+    r"(?:身高|我)(?:是|为)?\s?(?P<metres>[12])(?P<rest>\d\d)(?:cm|厘米|公分|(?![\d元块岁天年月日个斤公]))",
+    re.I,
+)
+"""身高180: in metres."""
 _FORGOTTEN = re.compile(r"(?:想不起来?|记不(?:得|住|起来?|清楚?)|不记得)了?")
-_WRONG = re.compile(r"不对(?![称外公应])|不正确|有误")
+_WRONG = re.compile(r"不对(?![称外公应])|不正确|有误|不合适|不合身")
+_SILENT = re.compile(r"(?:没有?|不)(?:出|发)?(?:声音|声)(?!控)")
 _WEEKDAY = {char: number for number, char in enumerate("一二三四五六日", 1)} | {"天": 7}
 
 
@@ -167,6 +177,9 @@ def ask_forms(text: str) -> str:
     text = _WHICH_DAYS.sub("多久", _WHICH_HOUR.sub("什么时候", text))
     text = _WHOLE_WEEKEND.sub("周末", _REDUCED.sub("", _HOW_OLD.sub("多大", text)))
     text = _WANTED_NO_MORE.sub(r"\g<thing>，", text)
+    text = _SILENT.sub("没声音", text)
+    text = _HEIGHT.sub(r"身高\g<metres>.\g<rest>米", text)
+    text = _CHECKED_FOR.sub(r"\g<check>\g<what>", text)
     text = _NOT_MY_DOING.sub("盗刷", _WHICH_ONE.sub("哪个", _ANY_SUCH.sub("有些", text)))
     text = _DENIED.sub("被拒", text)
     text = _FORGOTTEN.sub("忘记", text)

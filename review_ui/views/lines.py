@@ -92,6 +92,12 @@ def _settings(line: dict[str, Any]) -> None:
                 help="A new one retires all entries before it.",
                 key=f"version-{tag}",
             ),
+            "promote": a.checkbox(
+                "Promote reviewed near misses",
+                bool(line["promote"]),
+                help="A near miss that was reviewed as reusable is served to the very same request again.",
+                key=f"promote-{tag}",
+            ),
         }
         reason = b.text_input(
             "Why", max_chars=1000, placeholder="for the record", key=f"why-{tag}"

@@ -90,6 +90,7 @@ def line_settings(name: str) -> dict[str, Any]:
         "guards": {},
         "sampling": {"certify_rate": 0.05},
         "limits": {},
+        "promote": False,
         "certified": False,
         "decision_id": None,
         "revision": 3,

@@ -290,6 +290,19 @@ def test_a_threshold_set_by_hand_is_called_uncertified(
     assert "uncertified" in at.success[0].value
 
 
+def test_near_misses_are_promoted_where_a_line_is_told_so(
+    service: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = signed_in(service, monkeypatch)
+    at.switch_page("views/lines.py").run()
+    next(c for c in at.checkbox if c.label == "Promote reviewed near misses").check()
+    next(t for t in at.text_input if t.label == "Why").set_value("a try")
+    next(b for b in at.button if b.label == "Change").click().run()
+    assert service.fake.lines["support-faq"]["promote"] is True
+    assert service.fake.lines["support-faq"]["threshold"] == 0.95
+    assert service.fake.lines["code"]["promote"] is False
+
+
 def test_a_dispute_is_settled(service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     item = next(iter(service.fake.items.values()))
     item.state = "disputed"

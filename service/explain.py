@@ -17,6 +17,7 @@ from service.guards import judge_all
 from service.policy import Policy
 from service.score import COSINE, Context
 from service.semantic import ineligible, slot_of
+from service.storage import aliases
 
 _SHOWN = 400
 """Characters of a value that are shown around a difference."""
@@ -72,7 +73,9 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
     Keys: `served`, `tier`, `stands_between` (mode | field | eligibility | readability | score | guard | shadow),
     `detail`, `difference` (path, a, b), `score`, `score_is` (cosine, or the version of a learned probability; of two
     texts alone it knows neither age nor other candidates), `cosine`, `threshold`, `guards` (every refusal),
-    `verifier` (name, low, high, accept, what it `said`; null where the line has none or the pair is not in its band).
+    `verifier` (name, low, high, accept, what it `said`; null where the line has none or the pair is not in its band),
+    `promoted` (true where a reviewer's verdict serves the pair under the threshold, in the common scope; as in a
+    lookup, only while no other entry scores higher).
     """
     policy = cache.policies.held(caller.tenant, line) or await cache.policies.load(
         caller.tenant, line
@@ -94,6 +97,7 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
         "verifier": None,
         "threshold": policy.config.threshold,
         "guards": [],
+        "promoted": False,
     }
     if policy.config.mode == "off":
         return reply | {"stands_between": "mode", "detail": "the line is off"}
@@ -126,7 +130,35 @@ async def explain(cache: Cache, caller: Caller, *, line: str, a: Any, b: Any) ->
                 "stands_between": "eligibility",
                 "detail": f"{refused.reason}: {refused.detail}",
             }
-    return await _by_meaning(cache, policy, first.query, second.query, reply)
+    reply = await _by_meaning(cache, policy, first.query, second.query, reply)
+    if reply["stands_between"] == "score" and await _is_promoted(
+        cache, policy, first.body, second.body, reply
+    ):
+        reply |= {"served": True, "tier": "semantic", "stands_between": None, "detail": None}
+        reply["promoted"] = True
+    return reply
+
+
+async def _is_promoted(
+    cache: Cache, policy: Policy, a: bytes, b: bytes, reply: dict[str, Any]
+) -> bool:
+    """As `service.semantic` serves a near miss again: guards first, and in serve mode alone."""
+    config = policy.config
+    if not config.promote or config.mode != "serve" or reply["score"] is None or reply["guards"]:
+        return False
+    entry_key, exact_key = (
+        key.exact_key(
+            tenant=policy.tenant,
+            scope="",
+            line=policy.line,
+            policy_version=config.policy_version,
+            body=body,
+        )
+        for body in (a, b)
+    )
+    return await aliases.joins(
+        cache.db, policy.tenant, exact_key=exact_key, entry_key=entry_key, now=cache.clock_ms()
+    )
 
 
 async def _by_meaning(

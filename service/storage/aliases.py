@@ -6,7 +6,7 @@ promoted on top of it.
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, delete, exists, insert, select
+from sqlalchemy import bindparam, delete, exists, insert, or_, select
 
 from service.storage.database import Database, Transaction
 from service.storage.models import Alias, Entry
@@ -51,6 +51,22 @@ _FIND = Query(
     reads_few=True,
 )
 
+_JOINS = Query(
+    "alias_of_request",
+    select(Alias.item_id)
+    .join(Entry, Entry.id == Alias.entry_id)
+    .where(
+        Alias.exact_key == bindparam("key"),
+        Alias.tenant_id == bindparam("tenant"),
+        Entry.exact_key == bindparam("entry_key"),
+        Entry.tenant_id == bindparam("tenant"),
+        Entry.response_hash == Alias.response_hash,
+        or_(Entry.expires_ms.is_(None), Entry.expires_ms > bindparam("now")),
+    )
+    .limit(1),
+    reads_few=True,
+)
+
 
 def add(
     tx: Transaction,
@@ -79,3 +95,9 @@ async def leads_to(
     """Whether this very request was promoted to this entry with this answer."""
     params = {"key": exact_key, "tenant": tenant, "entry_id": entry_id}
     return bool(await db.read(_FIND, params | {"answer_hash": response_hash}))
+
+
+async def joins(db: Database, tenant: str, *, exact_key: bytes, entry_key: bytes, now: int) -> bool:
+    """Whether a request was promoted to the live entry of another one, with the answer that this has at present."""
+    params = {"key": exact_key, "tenant": tenant, "entry_key": entry_key, "now": now}
+    return bool(await db.read(_JOINS, params))

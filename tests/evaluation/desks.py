@@ -23,7 +23,7 @@ def asked(i: int) -> str:
 
 def near(i: int) -> str:
     """What came later."""
-    return f"later question {i}"
+    return f"asked question {i}"
 
 
 async def queue(client: Client, n: int, *, headers: Any = None, **settings: Any) -> Desk:

@@ -68,7 +68,7 @@ async def test_another_model_scores_the_logged_texts(sqlite_url: str, tmp_path: 
         )
         assert asked_of
         assert all(
-            entry.startswith("stored") and query.startswith("later") for entry, query in asked_of
+            entry.startswith("stored") and query.startswith("asked") for entry, query in asked_of
         )
         assert found.unscored == 1
         assert found.hits == len(asked_of) - 1

@@ -38,6 +38,30 @@ async def test_the_same_request_is_served_and_its_entrys_end_is_its_own(
         assert (await client.lookup(near(0)))["outcome"] == "miss"  # nobody reviewed that one
 
 
+async def test_explain_knows_what_was_promoted(database_url: str, tmp_path: Path) -> None:
+    async with running(database_url, tmp_path, embedder=rigged(2)) as client:
+        await reviewed(client)
+        a, b = ({"messages": [{"role": "user", "content": text}]} for text in (asked(0), near(0)))
+        body = {"line": "faq", "a": a, "b": b}
+
+        async def told() -> Any:
+            said = (await client.call("POST", "/v1/explain", body)).json()
+            found = await client.lookup(near(0))
+            assert said["served"] == said["promoted"] == (found["outcome"] == "hit")
+            return said
+
+        said = await told()
+        assert (said["promoted"], said["tier"], said["stands_between"]) == (True, "semantic", None)
+        assert said["score"] < said["threshold"]
+        for change in ({"promote": False}, {"promote": True, "policy_version": "2"}):
+            await client.call("PATCH", "/v1/lines/faq", change)
+            assert (await told())["stands_between"] == "score"
+        await client.call("PATCH", "/v1/lines/faq", {"policy_version": "1"})
+        assert (await told())["promoted"]
+        await client.store(asked(0), "a newer answer")
+        assert not (await told())["promoted"]
+
+
 async def test_another_wording_scope_line_or_tenant_is_not_served(
     sqlite_url: str, tmp_path: Path
 ) -> None:

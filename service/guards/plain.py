@@ -67,7 +67,7 @@ _HALF_PAST = re.compile(
 
 _FRAMEWORK_SUFFIX = re.compile(
     r"(?<![A-Za-z])(node|vue|react|next|nuxt|express|angular|ember|backbone|three|d3|chart|moment|nest|alpine|svelte)\.?js\b",
-    re.I,
+    re.I | re.A,  # a Chinese character behind it is no letter of the name
 )
 """Node.js and NodeJS are Node; `index.js` stays a file."""
 _ASKS_WITH_NOT = re.compile(

@@ -86,7 +86,7 @@ MODERN = frozenset(
 """Plain words that are younger than the dictionary."""
 
 NAMES_OF_A_KIND = frozenset(
-    "city town country clock machine device price cost fee program process area".split()
+    "city town country clock machine device price cost fee program process area max maximum min minimum".split()
 )
 """Nouns that add nothing behind the name of such a thing (the capital city, an alarm clock)."""
 

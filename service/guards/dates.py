@@ -33,7 +33,7 @@ def take_date(tokens: list[Token], at: int, found: Amounts) -> int:
         found.dates.append(f"weekday={q.WEEKDAYS[key]}")
         used = 1
     elif key.startswith("weekday") and key[7:].isdigit():
-        found.dates.append(f"weekday={key[7:]}")  # written so by `han.write_digits`
+        found.dates.append(f"weekday={key[7:]}")  # written so by `han_numerals.write_digits`
         used = 1
     elif key in _TIMES_OF_DAY:
         found.dates.append(f"time={_TIMES_OF_DAY[key]}")

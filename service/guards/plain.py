@@ -6,7 +6,8 @@ Greetings and polite frames are dropped, since they ask for nothing.
 import re
 from functools import cache
 
-from service.guards import han
+from service.guards.han_numerals import write_digits
+from service.guards.han_wording import ask_forms
 from service.guards.lexicon.english_phrases import ASKS_HOW, PHRASES, POLITE
 from service.guards.quantity import english_number
 from service.guards.text import spell_out
@@ -100,7 +101,7 @@ _GLUED_VERSION = re.compile(
 def plain(flat: str, writing: str) -> str:
     """Contractions spelt out, politeness dropped, set phrases and numerals written one way."""
     if writing == "han":
-        flat = han.write_digits(han.ask_forms(flat))
+        flat = write_digits(ask_forms(flat))
         flat = _GO_IN_HAN.sub("golang", flat)
     if any("a" <= char <= "z" or "A" <= char <= "Z" for char in flat):
         flat = _GLUED_VERSION.sub(r"\g<0> ", _FRAMEWORK_SUFFIX.sub(r"\1", flat))

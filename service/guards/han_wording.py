@@ -1,0 +1,147 @@
+"""Decides the plain wording of a Chinese text: questions, failures and set phrases in one form each."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+from service.guards.lexicon import chinese as zh
+
+_A_NOT_A = re.compile(r"([\u4e00-\u9fff]{1,2})[不没]\1")
+_WHICH_HOUR = re.compile(r"(?<!有)几点钟?(?![建意要])|几号(?![楼线航门厅台馆窗站床柜座仓库])")
+_WHICH_DAYS = re.compile(
+    r"(?<![这那过前后近没好])(?:几|多少)个?(?:天|分钟|小时|钟头|星期|周|月|年)(?![前后内以之票卡费的报刊])"
+)
+_RHETORIC = re.compile(r"难道(?:不是|没有|没)?")
+"""A question that expects its answer; it asks what the plain one asks."""
+_UNABLE = re.compile(zh.UNABLE)
+_NO_HAVE = re.compile(
+    r"有没有|是不是|能不能|会不会|可不可以|要不要|行不行|好不好|对不对|是否|能否|可否|会否"
+)
+_EACH = re.compile(
+    r"(?<![十百千零二三四五六七八九\d])[一1]个?(月|年|天|周|星期|季度|小时|晚)(?=多少|要多少|价格|的?费|收多少|需要多少|.{0,6}几[次回]|的.{0,4}(?:上限|限额|额度|费|价格|利息|收入))"
+)
+"""一个月多少钱 asks for the price of each month."""
+_AT_WHAT_TIME = re.compile(
+    r"(开门|关门|发车|起飞|到达|到站|开始|结束|入住|退房|截止|发售|开售|放票)时间(?:是|为)?(?:什么时候|几点|多少)?"
+)
+_WHY = re.compile(
+    r"怎么(?=还[没不是在]|没|变(?!更)|成了|少了|多了|不(?!显示)|会(?![员议计])|老是|总是|一直|又|这么|那么|[\u4e00-\u9fff]{1,3}不[上了到开出动])"
+)
+"""怎么还没到 asks why."""
+_STAGES = {"线上": "prod", "生产": "prod", "正式": "prod", "测试": "testing", "预发": "staging", "预发布": "staging", "开发": "dev", "沙箱": "sandbox"}  # fmt: skip
+_STAGE = re.compile(
+    r"(线上|生产|正式|测试|预发布|预发|开发|沙箱)(?:环境)?的?(?=日志|服务器|数据库|库|机器|集群|配置|故障|报警|告警|代码|分支|服务|bug|BUG|节点)"
+)
+"""What belongs to an environment, the word environment left out (线上日志)."""
+_WEEK_OF_DAY = re.compile(r"(这|本|上|下)个?(?:周|星期|礼拜)(?=[一二三四五六日天末])")
+_WHICH_NUMBER = re.compile(
+    r"(电话|号码|电话号码|手机号|密码|地址|邮箱|编号|单号|账号)(?:是多少|多少|是几)"
+)
+_WHOLE_WEEKEND = re.compile(r"(?:周|星期|礼拜)六(?:、|和|跟|及|与)?(?:周|星期|礼拜)?[日天]")
+_REDUCED = re.compile(r"打(?=[\d一二三四五六七八九.]+折)")
+_HOW_OLD = re.compile(r"几岁|多少岁")
+_POOR = re.compile(r"不好(?=怎么|怎样|如何|的|了|吗|[，。,.？?！!]|$)")
+_KNOWS_NOT_HOW = re.compile(
+    r"(?:^|(?<=[，。,.？?！!我]))(?:不会|不懂|不知道)(?:怎么|如何|怎样)?(?=使?用|操作|设置|弄|安装|开|调|换|填|写|做)(?!.*[吗么][？?]?$)"
+)
+_WONDERS = re.compile(
+    r"(?:有没有人|有人|有谁|谁|哪位|大家|你们?|您)(?:能|可以|会)?(?:知道|清楚|了解|晓得|懂)不?(?=[^，。？?]*(?:怎么|如何|怎样|咋|哪|多少|几|什么|吗))"
+    r"|(?:我)?(?:还|也|真的|完全|一直)?(?:不知道|不清楚|不晓得|不懂|搞不懂|弄不懂|不太会|不太清楚|没搞懂|没弄明白|搞不清楚?)(?:该|要|应该)?(?=怎么|如何|怎样|咋|在哪|去哪|哪里)"
+)
+"""谁知道怎么, 不知道怎么: what is asked is the rest."""
+_CANNOT_DO = re.compile(
+    rf"(?:^|(?<=[，。,.？?！!我]))(?:不会|不太会|不懂)(?=(?:{'|'.join(sorted(zh.DEEDS))}))(?!.*[吗么][？?]?$)"
+)
+"""不会安装: asks how; as a question it asks whether something will happen."""
+_DENIED = re.compile(
+    r"(?:没有?|未能?|不能?|没能)(?:审核|审批|申请)?(?:通过|批准|获批|批下来|批复)(?!率)"
+)
+"""没通过: was refused."""
+_WHICH_ONE = re.compile(r"几号(?=[楼线航门厅台馆窗站床柜座仓库])")
+_NOT_MY_DOING = re.compile(r"不是(?:我|本人|我自己)(?:刷|操作|消费|买|下单|转)的")
+_ANY_SUCH = re.compile(r"有没有(?=[^，。,]{1,10}的[吗呢]?\s*[？?]?$)")
+_WANTED_NO_MORE = re.compile(
+    r"我?(?:现在)?(?:不想要|不想用|不再使用|不需要|不想|不要)(?P<thing>[^，。？?不]{0,12})了(?=[^。]*(?:怎么|如何|怎样|咋|哪里|能))"
+)
+"""不想要…了怎么…: why it is asked, and not what."""
+_CHECKED_FOR = re.compile(
+    r"(?P<check>检查|校对|看看|看下|看一下|审核|审阅)(?P<what>[^，。？?]{0,8})有(?:没有)?(?:错误|错别字|错字|问题|毛病|语病)"
+)
+"""检查…有没有错误: what checking is for."""
+_HEIGHT = re.compile(
+    r"身高(?:是|为|有)?\s?(?P<metres>[12])(?P<rest>\d\d)(?:cm|厘米|公分)?(?!\d)", re.I
+)
+"""身高180: in metres."""
+_FORGOTTEN = re.compile(r"(?:想不起来?|记不(?:得|住|起来?|清楚?)|不记得)了?")
+_WRONG = re.compile(r"不对(?![称外公应])|不正确|有误|不合适|不合身")
+_SILENT = re.compile(r"(?:没有?|不)(?:出|发)?(?:声音|声)(?!控)")
+_CHAT = re.compile(
+    r"(?:^|(?<=[，。！,.!]))\s*(?:你好|您好|好的?|好吧|嗯+|哦|噢|收到|明白了?|谢谢|多谢|不错|可以|成|行|知道了|我知道了|记下了|太好了|很好"
+    r"|不用了|没事|没关系|麻烦了|打扰了|对了|是的|好呀|好啊|嗨|哈喽)[啊呀呢吧的了]*\s*[，。！,.!]"
+)
+_LAST_PARTICLE = re.compile(r"(?:没(?:有)?|不)[啊呀呢]?\s*(?=[？?]\s*$|$)")
+"""A negation at the very end asks (给推荐一个不？)."""
+
+
+def _asked(match: re.Match[str]) -> str:
+    return {"有": "有", "是": "", "会": "会"}.get(match.group()[0], "可以")
+
+
+def _stage(match: re.Match[str]) -> str:
+    return f"{_STAGES[match[1]]}环境"
+
+
+def _fails(match: re.Match[str]) -> str:
+    return f"{match[1].replace('了', '')}不能"
+
+
+_RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (_CHAT, ""),
+    (_CHAT, ""),
+    (_LAST_PARTICLE, "吗"),
+    (_ANY_SUCH, "有些"),
+    (_NO_HAVE, _asked),
+    (_WHICH_ONE, "哪个"),
+    (_WHICH_HOUR, "什么时候"),
+    (_WHICH_DAYS, "多久"),
+    (_HOW_OLD, "多大"),
+    (_REDUCED, ""),
+    (_WHOLE_WEEKEND, "周末"),
+    (_WANTED_NO_MORE, r"\g<thing>，"),
+    (_SILENT, "没声音"),
+    (_HEIGHT, r"身高\g<metres>.\g<rest>米"),
+    (_CHECKED_FOR, r"\g<check>\g<what>"),
+    (_NOT_MY_DOING, "盗刷"),
+    (_DENIED, "被拒"),
+    (_FORGOTTEN, "忘记"),
+    (_WONDERS, ""),
+    (_CANNOT_DO, "怎么"),
+    (_POOR, "差"),
+    (_KNOWS_NOT_HOW, "怎么"),
+    (_WRONG, "错误"),
+    (_WHICH_NUMBER, r"\1是什么"),
+    (_WEEK_OF_DAY, r"\1周 周"),
+    (_WHY, "为什么"),
+    (_STAGE, _stage),
+    (_EACH, r"每\1"),
+    (_AT_WHAT_TIME, r"什么时候\1"),
+    (_RHETORIC, ""),
+    (_A_NOT_A, r"\1"),
+    (_UNABLE, _fails),
+)
+"""In this order; a rule sees what the ones before it wrote."""
+
+
+def ask_forms(text: str) -> str:
+    """Turn A-not-A questions into plain ones, "登录不了" into a negated verb, set phrases into one form."""
+    for rule, plain in _RULES:
+        text = rule.sub(plain, text)
+    for phrase, written in _phrases():
+        if phrase in text:
+            text = text.replace(phrase, written)
+    return text
+
+
+@cache
+def _phrases() -> list[tuple[str, str]]:
+    return sorted(zh.PHRASES.items(), key=lambda pair: -len(pair[0]))

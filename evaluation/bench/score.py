@@ -5,7 +5,9 @@ same entries, and what a rule would have stored otherwise is not replayed (vCach
 it). Of four quarters the last is judged. The others give labels, as many to each rule: the cosine plans with the first
 quarter and certifies on the next two. A score of places learns from a pilot of the first quarter, on which fits that
 had not seen an entry compare it with the cosine, and certifies on the next two. A score of words may take another
-candidate: it learns from 60 % of the labels of two quarters, is compared on the rest and certified on the third.
+candidate: it learns from 60 % of the labels of two quarters, is compared on the rest and certified on the third. A
+verifier (English lines, with torch) is a cross-encoder trained on four fifths of that same pilot; the rest chooses its
+band on the score of places, and both together are certified on the next two quarters.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.bench import score_peers as peers
+from evaluation.bench import score_verifier
 from evaluation.bench.loop import make_traffic
 from evaluation.bench.score_traffic import Log, Traffic, load, shadow_log
 from evaluation.bounds import clopper_pearson_lower, clopper_pearson_upper
@@ -128,6 +131,17 @@ class _Scored:
     column: Any
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """A score of places over the log, and its pilot: lookups, log odds that did not see them, verdicts, weights."""
+
+    scored: _Scored
+    rows: Any
+    unseen: FloatArray
+    bad: BoolArray
+    weight: FloatArray
+
+
 def run(
     lines: Sequence[str],
     *,
@@ -178,6 +192,8 @@ def _one(
     bare, guarded = _cosine(log, with_guards=False), _cosine(log, with_guards=True)
     outcomes = []
     trained: Scorer | None = None
+    verifying: score_verifier.Verifying | None = None
+    may_verify = score_verifier.can_train(traffic)
     ms = {"guards": log.guards_ms, "features": log.features_ms, "trees": 0.0}
     for target in TARGETS:
         learned_rows: list[Outcome] = []
@@ -186,7 +202,18 @@ def _one(
             outcomes.append(_certified(replace(blank, rule=name), scored, quarter, labels))
         for suffix, scored in ((" + guards", guarded), (", guards off", bare)):
             stay = outcomes[-2 if scored is bare else -1]
-            placed = _placed(traffic, log, scored, quarter, target, labels)
+            placed, place = _placed(traffic, log, scored, quarter, target, labels)
+            if place is not None and scored is guarded and may_verify:
+                if verifying is None:
+                    verifying = score_verifier.trained(
+                        traffic, log, scored.column, place.rows, place.bad, place.weight, tell
+                    )
+                    may_verify = verifying is not None
+                if verifying is not None:
+                    rule = "place + guards + verifier, always"
+                    learned_rows.append(
+                        _verified(replace(blank, rule=rule), place, verifying, quarter, labels)
+                    )
             always = replace(placed, line=line, seed=seed, rule=f"place{suffix}, always")
             chosen = always if always.adopted else replace(stay, gain_low=always.gain_low)
             rule = f"place{suffix}, where shown better"
@@ -215,6 +242,8 @@ def _one(
             trained.of_row(row)
         per_row = (time.perf_counter() - began) / max(len(sample), 1)
         ms["trees"] = 1000 * per_row * float(np.isfinite(log.cosine).sum()) / max(len(log), 1)
+    if verifying is not None:
+        ms["verifier, per pair in its band"] = verifying.ms_per_pair
     tell(f"{line} seed {seed}: peers")
     return outcomes + _peers(traffic, log, bare, quarter, labels), ms
 
@@ -409,7 +438,7 @@ def _learned(
 
 def _placed(
     traffic: Traffic, log: Log, of_cosine: _Scored, quarter: Any, target: float, budget: int
-) -> Outcome:
+) -> tuple[Outcome, _Placed | None]:
     """A score of places: learned and tried on a pilot of the first quarter, certified on the next two."""
     judged = int((quarter == 3).sum())
     blank = Outcome(traffic.line, traffic.seed, "", target, None, judged, 0, 0, 0)
@@ -429,7 +458,7 @@ def _placed(
             fingerprint="",
         )
     except ValueError:  # too few of one verdict
-        return replace(blank, labels=int(rows.size), adopted=False)
+        return replace(blank, labels=int(rows.size), adopted=False), None
     unseen = 1.0 / (1.0 + np.exp(-fitted.unseen))
     found = compare(
         of_cosine.score[rows],
@@ -457,7 +486,36 @@ def _placed(
         thresholds=PROBABILITIES,
     )
     gain = foretold(fitted.alone, fitted.unseen, bad[rows], 1.0 / probability, cluster)
-    return replace(done, adopted=foretells_better(found, gain))
+    adopted = replace(done, adopted=foretells_better(found, gain))
+    return adopted, _Placed(placed, rows, unseen, bad[rows], 1.0 / probability)
+
+
+def _verified(
+    blank: Outcome,
+    place: _Placed,
+    verifying: score_verifier.Verifying,
+    quarter: Any,
+    budget: int,
+) -> Outcome:
+    """A score of places with a verifier, both from the same pilot, certified on the next two quarters.
+
+    It is planned with the pilot's labels that the verifier was not fitted on.
+    """
+    kept = np.isin(place.rows, verifying.pilot)
+    unseen, bad, weight = place.unseen[kept], place.bad[kept], place.weight[kept]
+    rule = verifying.rule(unseen, bad, weight, blank.target or 0.0)
+    said = verifying.said_of(rule, place.rows[kept], unseen)
+    value = verifying.effective(rule, place.scored.score)
+    return _with_window(
+        blank,
+        _Scored(value, place.scored.right, place.scored.column),
+        quarter,
+        (quarter == 1) | (quarter == 2),
+        make_labels(said, bad, inclusion_probability=1.0 / weight),
+        budget - int(place.rows.size),
+        used=int(place.rows.size),
+        thresholds=np.unique([*PROBABILITIES, rule.high]),
+    )
 
 
 def _peers(traffic: Traffic, log: Log, bare: _Scored, quarter: Any, labels: int) -> list[Outcome]:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from service.cli import Json, Tenant, fail, show
-from service.score.verifier import FOLDER_NAME
 from service.settings import Settings
 
 score_app = typer.Typer(help="Scores of a line: train a verifier.", no_args_is_help=True)
@@ -41,6 +40,7 @@ def train_verifier(
 
     from evaluation.cli import answering, desk_for, file_name
     from evaluation.score import verifier_trial
+    from service.score.verifier import FOLDER_NAME
 
     chosen = file_name(line) if name is None else name
     if not re.fullmatch(FOLDER_NAME, chosen):

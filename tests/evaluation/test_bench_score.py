@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from evaluation.bench import score, score_pairs
+from evaluation.bench import score, score_pairs, score_verifier
 from evaluation.bench import score_peers as peers
 from evaluation.bench.score_traffic import Entries, Traffic, embed, load, shadow_log
+from index.similarity import unit_rows
 from index.testing import HashEmbedder
 from index.types import Vectors
+from service.score import VerifierRule
+from tests.evaluation.test_verifier_training import questions
 
 THINGS = "invoice parcel password voucher account printer router camera battery contract".split()
 WAYS = ("where is my {} {}", "show me the {} {}", "I need my {} {}", "find {} {} please")
@@ -138,12 +142,63 @@ def test_every_rule_is_judged_on_the_same_lookups(tmp_path: Path) -> None:
     assert len(bench.as_dict()["outcomes"]) == len(outcomes)
 
 
+def test_a_verifier_has_its_row_and_pays_for_its_labels(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    traffic = loaded(tmp_path, 1_200)
+    log = shadow_log(traffic, floor=0.7, words_from=0.3)
+    log.refused[:] = False
+    log.right[:] = log.entry % 2 == 0  # of both verdicts enough to learn from
+    outcomes, ms = score._one(traffic, log, labels=600, tell=lambda text: None)
+    verified = [o for o in outcomes if o.rule == "place + guards + verifier, always"]
+    assert [o.target for o in verified] == [0.01, 0.03, 0.05]
+    assert all(100 < o.labels <= 700 for o in verified)
+    assert ms["verifier, per pair in its band"] > 0.0
+    chinese = replace(traffic, language="zh")
+    assert not score_verifier.can_train(chinese)
+
+
 def test_no_text_of_the_judged_part_was_learned_from() -> None:
     pairs = [(f"a{i}", f"a{i + 1}" if i % 5 else f"x{i}", i % 7 > 0) for i in range(100)]
     sides = score_pairs.sides_of(pairs)
     assert set(sides) == {t for p in pairs for t in p[:2]}
     assert all(sides[a] == sides[b] for a, b, is_reusable in pairs if is_reusable)
     assert 20 < sum(sides.values()) < len(sides) - 20
+
+
+def test_a_verifier_is_asked_about_the_band_alone_and_once_about_a_pair() -> None:
+    class Model:
+        asked: ClassVar[list[str]] = []
+
+        def probability(self, stored: str, asked: str) -> float:
+            self.asked.append(asked)
+            return 0.9 if asked == "b" else 0.1
+
+    texts = [("s", name) for name in "abcd"]
+    verifying = score_verifier.Verifying(Model(), texts, [0], np.full(4, np.nan))
+    rule = VerifierRule(name="x", digest="0" * 12, low=0.6, high=0.8, accept=0.5)
+    base = np.asarray([0.9, 0.7, 0.7, -np.inf])
+    for _ in range(2):
+        assert verifying.effective(rule, base).tolist() == [0.9, 0.8, 0.7, -np.inf]
+    assert Model.asked == ["b", "c"]
+
+
+def test_pairs_are_judged_with_a_verifier_that_never_saw_them() -> None:
+    pytest.importorskip("torch")
+    made, good = questions(240)
+    pairs = [(a, b, is_good) for (a, b), is_good in zip(made, good, strict=True)]
+    texts = list(dict.fromkeys(t for p in pairs for t in p[:2]))
+    # vectors of chance: only who reads the texts can tell
+    vectors = unit_rows(np.random.default_rng(0).standard_normal((len(texts), 32)), 32)
+    vector = dict(zip(texts, vectors, strict=True))
+    found = score_pairs._judge("made", pairs, vector, language="en")
+    recall = {r.rule: r for r in found}
+    assert recall["verifier"].at["3%"] > recall["cosine"].at["3%"]
+    assert recall["learned + verifier"].ms >= recall["learned + guards"].ms
+    assert recall["verifier"].ms > recall["cosine + guards"].ms
+    assert "learned + verifier" in score_pairs.render(found)
+    assert "learned + verifier" not in {
+        r.rule for r in score_pairs._judge("made", pairs, vector, language="zh")
+    }
 
 
 def test_recall_is_of_the_loosest_threshold_that_keeps_the_cap() -> None:

@@ -13,9 +13,10 @@ HEIGHT_PX = 230
 
 
 def false_hits(curve: Curve) -> Any:
-    """The false-hit rate with its interval, the target, and both thresholds."""
+    """The false-hit rate with its interval, the target, and both thresholds; without labels only the interval."""
+    rows = _rows(curve, "false_hit_rate", "false_hit_rate_low", "false_hit_rate_high")
     found = _band(
-        _rows(curve, "false_hit_rate", "false_hit_rate_low", "false_hit_rate_high"), color="#dc2626"
+        [row | {"rate": row["rate"] if row["labels"] else None} for row in rows], color="#dc2626"
     )
     rule = alt.Chart(_data([{"target": curve.target}])).mark_rule(
         strokeDash=[2, 3], color="#dc2626"
@@ -41,14 +42,15 @@ def labels(curve: Curve) -> Any:
             curve.thresholds, curve.labels, curve.effective_labels, curve.is_thin, strict=True
         )
     ]
-    base = alt.Chart(_data(rows)).encode(x=_x(), y=alt.Y("labels:Q", title=None))
+    whole = alt.Axis(tickMinStep=1, format="d")
+    base = alt.Chart(_data(rows)).encode(x=_x(), y=alt.Y("labels:Q", title=None, axis=whole))
     tip = ["threshold:Q", "labels:Q", alt.Tooltip("effective:Q", format=".0f")]
     dots = base.mark_circle(size=28, opacity=1).encode(color=_thin("#64748b"), tooltip=tip)
     return _with_thresholds(base.mark_area(opacity=0.25, color="#64748b") + dots, curve)
 
 
 def money(curve: Curve) -> Any:
-    """What 1,000 lookups would save and lose at the two prices, and the difference."""
+    """What 1,000 lookups would save and lose at the two prices, and the difference, where labels tell."""
     parts = (
         ("saved", curve.expected_saved, 1.0),
         ("lost", curve.expected_lost, -1.0),
@@ -57,7 +59,8 @@ def money(curve: Curve) -> Any:
     rows = [
         {"threshold": t, "what": name, "money": 1000 * sign * value}
         for name, values, sign in parts
-        for t, value in zip(curve.thresholds, values, strict=True)
+        for t, value, labels_behind in zip(curve.thresholds, values, curve.labels, strict=True)
+        if labels_behind
     ]
     names = [name for name, _, _ in parts]
     scale = alt.Scale(domain=names, range=["#2563eb", "#dc2626", "#0f766e"])

@@ -14,7 +14,7 @@ LAYERS = {
     "exact": "Exact tier",
     "semantic": "Semantic tier",
     "provider_prompt_cache": "Provider's prompt cache",
-    "prefix_kv": "Shared prefixes (KV cache of an engine)",
+    "prefix_kv": "Shared prefixes (KV)",
 }
 
 

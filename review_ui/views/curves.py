@@ -88,6 +88,10 @@ def _charts(curve: Curve) -> None:
         with column:
             st.html(f'<div class="sh-head">{head}</div>')
             st.altair_chart(draw(curve), width="stretch")
+    if not any(curve.labels):
+        st.info(
+            "No label yet: how many hits would be false, and what they would cost, is not known."
+        )
     st.caption(
         "Grey: too few labels stand behind the point. Intervals are for looking; only a certificate is a promise."
     )

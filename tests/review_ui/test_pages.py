@@ -230,7 +230,7 @@ def test_audit_shows_four_layers_and_no_total(
         ("Exact tier", "31.0 %"),
         ("Semantic tier", "12.0 %"),
         ("Provider's prompt cache", "0.0 %"),
-        ("Shared prefixes (KV cache of an engine)", "–"),
+        ("Shared prefixes (KV)", "–"),
     ]
     html = "".join(h.proto.body for h in at.get("html"))
     assert html.count("Next step") == html.count("Risk") == 4

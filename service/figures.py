@@ -15,8 +15,8 @@ _DAY_MS = 86_400_000
 async def figures(cache: Cache, tenant: str, *, days: int) -> dict[str, Any]:
     """`{"lines": {line: {...}}, "embedders": {...}}` of one tenant over the last days.
 
-    Per line: `exact` {hits}; `semantic` {lookups, hits, hit_rate, misses by reason}, where `lookups` are those that
-    reached the semantic tier; `not_looked_up` by reason; `stores`; `entries` {live, searchable, awaiting_embedding},
+    Per line: `exact` {lookups, hits, hit_rate}, where `lookups` are all that did not pass the cache by; `semantic`
+    {lookups, hits, hit_rate, misses by reason}, where they are those that reached that tier; `not_looked_up` by reason; `stores`; `entries` {live, searchable, awaiting_embedding},
     where one awaits embedding while it has no vector of the line's present model.
     """
     now = cache.clock_ms()
@@ -28,6 +28,8 @@ async def figures(cache: Cache, tenant: str, *, days: int) -> dict[str, Any]:
     ):
         of_line = found.setdefault(line, _empty())
         n = int(count)
+        if outcome not in ("store", "bypass"):
+            of_line["exact"]["lookups"] += n
         if outcome == "store":
             of_line["stores"] += n
         elif tier == "exact":
@@ -42,10 +44,8 @@ async def figures(cache: Cache, tenant: str, *, days: int) -> dict[str, Any]:
             skipped = of_line["not_looked_up"]
             skipped[reason] = skipped.get(reason, 0) + n
     for of_line in found.values():
-        semantic = of_line["semantic"]
-        semantic["hit_rate"] = (
-            semantic["hits"] / semantic["lookups"] if semantic["lookups"] else None
-        )
+        for tier in (of_line["exact"], of_line["semantic"]):
+            tier["hit_rate"] = tier["hits"] / tier["lookups"] if tier["lookups"] else None
     in_force = {row[0]: _in_force(cache, row[2]) for row in rows}
     for line, version, fingerprint, live, embedded in await entries.count_by_line(
         cache.db, tenant, now=now
@@ -73,7 +73,7 @@ def _in_force(cache: Cache, config_json: str) -> tuple[str, str | None]:
 
 def _empty() -> dict[str, Any]:
     return {
-        "exact": {"hits": 0},
+        "exact": {"lookups": 0, "hits": 0, "hit_rate": None},
         "semantic": {"lookups": 0, "hits": 0, "hit_rate": None, "misses": {}},
         "not_looked_up": {},
         "stores": 0,

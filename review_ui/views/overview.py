@@ -48,9 +48,15 @@ def _line(name: str, found: dict[str, Any], line: dict[str, Any] | None) -> None
 
 
 def _layers(found: dict[str, Any]) -> list[dict[str, str]]:
-    semantic = found["semantic"]
+    exact, semantic = found["exact"], found["semantic"]
     rows = [
-        _row("Exact tier", f"{found['exact']['hits']:,}", "–", "–", ""),
+        _row(
+            "Exact tier",
+            f"{exact['hits']:,}",
+            f"{exact['lookups']:,}",
+            tables.percent(exact["hit_rate"]),
+            "",
+        ),
         _row(
             "Semantic tier",
             f"{semantic['hits']:,}",

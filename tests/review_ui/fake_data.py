@@ -196,7 +196,7 @@ def figures(k: int) -> dict[str, Any]:
     """A line's figures."""
     lookups, hits = 4200 - 900 * k, 1310 - 400 * k
     return {
-        "exact": {"hits": 820 + 77 * k},
+        "exact": {"lookups": 8_000, "hits": 820 + 77 * k, "hit_rate": (820 + 77 * k) / 8_000},
         "semantic": {
             "lookups": lookups,
             "hits": hits,

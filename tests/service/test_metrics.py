@@ -81,6 +81,10 @@ async def test_every_lookup_is_counted_once(sqlite_url: str, tmp_path: Path) -> 
             for line in stats.values()
         )
         assert counted == 3 * len(asked)
+        exact = stats["faq"]["exact"]
+        assert exact["hit_rate"] == exact["hits"] / exact["lookups"] > 0
+        assert exact["lookups"] == 2 * len(asked)
+        assert stats["off"]["exact"] == {"lookups": len(asked), "hits": 0, "hit_rate": 0}
         semantic = stats["faq"]["semantic"]
         assert semantic["lookups"] == semantic["hits"] + sum(semantic["misses"].values())
         assert semantic["hit_rate"] == semantic["hits"] / semantic["lookups"]

@@ -18,7 +18,7 @@ from tests.two_workers import PairClient, two_workers
 SMALL = 64
 """Entries from which a partition is saved to disk, here."""
 
-ROUNDS = {"sqlite": 10, "postgresql": 4}
+ROUNDS = {"sqlite": 5, "postgresql": 4}
 QUICK = {
     "service.partitions.CROSSING": SMALL,
     "service.partitions.SNAPSHOT_S": 0.0,

@@ -137,8 +137,12 @@ def platt(probability: FloatArray, good: BoolArray, weight: FloatArray) -> tuple
     scale = max(float(odds.std()), 1e-9)
     # a weak pull: with a strong one nothing is sure enough for a target of 3 %, however well it is told apart
     fitted = LogisticRegression(C=100.0).fit(odds[:, None] / scale, good[known], weight[known])
-    # a model that is worse than none must not be turned upside down
-    return max(float(fitted.coef_[0, 0]) / scale, 1e-6), float(fitted.intercept_[0])
+    slope, offset = float(fitted.coef_[0, 0]) / scale, float(fitted.intercept_[0])
+    if slope > 0.0:
+        return slope, offset
+    # worse than none: not turned upside down, but silenced, at the rate that all labels have
+    rate = float(np.average(good[known], weights=weight[known]))
+    return 1e-6, math.log(rate / (1.0 - rate))
 
 
 def acceptance(probability: FloatArray, weight: FloatArray, target: float) -> float:

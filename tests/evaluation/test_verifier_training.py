@@ -49,7 +49,9 @@ def test_platt_finds_the_odds_and_never_turns_a_model_upside_down() -> None:
     said[:10] = np.nan
     slope, offset = platt(said, good, np.ones(4_000))
     assert (slope, offset) == (pytest.approx(0.5, abs=0.05), pytest.approx(-1, abs=0.15))
-    assert platt(said, ~good, np.ones(4_000))[0] > 0
+    slope, offset = platt(said, ~good, np.ones(4_000))
+    assert 0 < slope < 1e-3
+    assert 1 / (1 + np.exp(-offset)) == pytest.approx(1 - good[10:].mean())
 
 
 def test_what_is_accepted_keeps_the_target_by_its_own_account() -> None:

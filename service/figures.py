@@ -16,8 +16,9 @@ async def figures(cache: Cache, tenant: str, *, days: int) -> dict[str, Any]:
     """`{"lines": {line: {...}}, "embedders": {...}}` of one tenant over the last days.
 
     Per line: `exact` {lookups, hits, hit_rate}, where `lookups` are all that did not pass the cache by; `semantic`
-    {lookups, hits, hit_rate, misses by reason}, where they are those that reached that tier; `not_looked_up` by reason; `stores`; `entries` {live, searchable, awaiting_embedding},
-    where one awaits embedding while it has no vector of the line's present model.
+    {lookups, hits, hit_rate, misses by reason}, where they are those that reached that tier; `not_looked_up` by
+    reason; `stores`; `entries` {live, searchable, awaiting_embedding}, where one awaits embedding while it has no
+    vector of the line's present model.
     """
     now = cache.clock_ms()
     since = now // _DAY_MS - days + 1

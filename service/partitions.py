@@ -25,7 +25,7 @@ from index import snapshot
 from index.adaptive import CROSSING, AdaptiveIndex
 from index.registry import IndexRegistry
 from index.types import Neighbor, SnapshotInvalid, Vector
-from service.storage import entries
+from service.storage import partition_rows
 from service.storage.database import Database, Readable, Row
 from service.storage.replica import Reader
 
@@ -111,7 +111,7 @@ class Partitions:
                     return partition
         # also after waiting: what the other one read may be older than a store answered before this call
         if partition.since:
-            changed = await entries.changed_in_partition(
+            changed = await partition_rows.changed_in_partition(
                 self._db, tenant, partition=key, since=partition.since
             )
             if any(row[0] not in partition.index for row in changed):
@@ -209,7 +209,7 @@ class Partitions:
         except SnapshotInvalid as error:
             log.warning("snapshot_ignored", reason=str(error))
             return
-        if found.sequence > await entries.horizon(self._db):
+        if found.sequence > await partition_rows.horizon(self._db):
             # of a later state than the database has: it was restored from a back-up, or is another one
             log.warning("snapshot_ignored", reason="newer than the database")
             return
@@ -218,7 +218,7 @@ class Partitions:
         self._indexes.put(partition.key, found.index)
 
     async def _read(self, partition: Partition, source: Readable) -> None:
-        rows = await entries.vectors_of_partition(
+        rows = await partition_rows.vectors_of_partition(
             source, partition.tenant, partition=partition.key, since=partition.since
         )
         if len(rows) > _INLINE:

@@ -23,7 +23,7 @@ from sqlalchemy import text
 from index.flat import FlatIndex
 from index.types import Neighbor, Vector
 from service.errors import Unavailable
-from service.storage import entries, pgvector
+from service.storage import partition_rows, pgvector
 from service.storage.database import Database, Row
 from service.storage.postgresql import PostgresqlDatabase
 from service.storage.query import Query
@@ -110,7 +110,9 @@ class SharedSearch:
 
         A partition that had entries a moment ago is not asked again: should they be gone, the search finds nothing.
         """
-        has_any = key in self._known or await entries.is_searchable(self._db, tenant, partition=key)
+        has_any = key in self._known or await partition_rows.is_searchable(
+            self._db, tenant, partition=key
+        )
         return SharedPartition(tenant, key, dimensions, not has_any)
 
     async def search(self, partition: Any, vector: Vector, k: int) -> list[Neighbor]:
@@ -126,7 +128,7 @@ class SharedSearch:
         found = [(row[1], row[2]) for row in rows if row[1] is not None]
         if self._reader.has_replica:
             since = min(row[0] for row in rows)
-            newer = await entries.vectors_of_partition(
+            newer = await partition_rows.vectors_of_partition(
                 self._db, partition.tenant, partition=partition.key, since=since
             )
             found += [(row[0], row[1]) for row in newer if row[1] is not None]

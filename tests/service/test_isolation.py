@@ -69,7 +69,7 @@ WITHOUT_TENANT = {
     "audit_events.described": "works on a row that was read for its tenant",
     "audit_events.pseudonym": "a function of a text",
     "entries.next_change": "a number of the whole database, no row",
-    "entries.horizon": "a number of the whole database, no row",
+    "partition_rows.horizon": "a number of the whole database, no row",
     "ledger.add": "each row carries its own tenant",
     "lookups.add": "each row carries its own tenant",
     "lookups.add_items": "each row carries its own tenant",

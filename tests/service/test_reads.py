@@ -15,7 +15,7 @@ from sqlalchemy import select, text
 import service.storage
 from service.errors import Unavailable
 from service.partitions import Partitions
-from service.storage import entries, upkeep
+from service.storage import entries, partition_rows, upkeep
 from service.storage.database import open_database
 from service.storage.query import Query
 from service.storage.sqlite import connect
@@ -94,7 +94,7 @@ def test_there_are_statements_of_both_kinds() -> None:
 
 def test_the_hot_reads_stay_on_the_loop() -> None:
     """A hop to a thread would cost more than the read."""
-    for query in (entries._LIVE, entries._CHANGED, entries._FEW_VECTORS):
+    for query in (entries._LIVE, partition_rows._CHANGED, partition_rows._FEW_VECTORS):
         assert query.reads_few
 
 
@@ -121,11 +121,11 @@ async def test_a_partition_of_more_than_a_handful_is_read_whole(
     """The short read that nearly always suffices has a limit: what is beyond it must not be lost."""
     async with running(sqlite_url, tmp_path) as client:
         await client.line("support", threshold=0.0)
-        for n in range(entries._FEW + 6):
+        for n in range(partition_rows._FEW + 6):
             await client.store(f"question number {n}", "a", line="support")
     async with running(sqlite_url, tmp_path) as client:  # as after a restart
         await client.lookup("which question is this", line="support")
         partitions = client.cache.partitions
         assert isinstance(partitions, Partitions)
         held = [len(partition.index) for partition in partitions._held.values()]
-        assert held == [entries._FEW + 6]
+        assert held == [partition_rows._FEW + 6]

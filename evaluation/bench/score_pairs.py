@@ -162,7 +162,6 @@ def _judge(
         for rule, (score, parts) in rules.items()
     }
     if language == LANGUAGE and importlib.util.find_spec("torch") is not None:
-        tell(f"{name}: training a verifier on {int(learn.sum())} pairs")
         unseen = 1.0 / (1.0 + np.exp(-fitted.unseen))
         found |= _with_verifier(pairs, good, refused, learn, learned, unseen, clock, own, tell)
     return [
@@ -197,6 +196,7 @@ def _with_verifier(
     part = (parts_of(mine) == 2).astype(np.int64)
     learners = np.random.default_rng(0).permutation(np.flatnonzero(part == 0))
     part[learners[MOST_TRAINED:]] = 2  # of no part
+    tell(f"training a verifier on {int((part == 0).sum())} pairs")
     one = np.ones(len(mine))
     with tempfile.TemporaryDirectory() as folder:
         model = train(Reviewed(mine, good[learn], one, part), Path(folder), tell=tell)

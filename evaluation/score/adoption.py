@@ -313,7 +313,6 @@ async def adopt(
             lines.record_from_json(row[1]).config,
             mode="shadow",
             score=scorer.version,
-            verifier=None,  # its band is on the scale of the score before
             threshold=UNCERTIFIED,
             sampling=plan,
         )

@@ -197,6 +197,8 @@ async def test_another_verifier_voids_the_certificate(
         await logged(client, *judged(400, seed=1))
         tuned = await tuning.tune(desk, "default", line="faq", apply=True, by="test")
         assert tuned.decision is not None
+        assert tuned.report["score"]["trial"] is None
+        assert "verified by tiny" in tuned.report["score"]["text"]
         assert (await desk.policy("default", "faq")).is_certified
         reply = await client.call("PATCH", "/v1/lines/faq", change)
         assert reply.status_code == 200, reply.text

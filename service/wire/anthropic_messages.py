@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from service.visible import is_blank
 from service.wire import json_text
 from service.wire.anthropic_messages_stream import PRIVATE_FIELD, MessageAssembler, message_events
 from service.wire.api import BypassReason, JsonObject, Provider, QueryPath, UsageOnHit, WhyNotStored
@@ -264,5 +265,7 @@ def _why_not_reusable(blocks: list[JsonObject], allow_tool_calls: bool) -> WhyNo
         return "hosted_tool"
     if any(block["type"] == "tool_use" for block in blocks):
         return None if allow_tool_calls else "tool_calls"
-    said = any(str(block.get("text") or "").strip() for block in blocks if block["type"] == "text")
+    said = any(
+        not is_blank(str(block.get("text") or "")) for block in blocks if block["type"] == "text"
+    )
     return None if said else "empty"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from service.visible import is_blank
 from service.wire import json_text
 from service.wire.api import BypassReason, JsonObject, Provider, QueryPath, UsageOnHit, WhyNotStored
 from service.wire.assembling import DEFAULT_MAX_BYTES, StreamAssembler
@@ -211,7 +212,7 @@ def _why_not_reusable(message: JsonObject, allow_tool_calls: bool) -> WhyNotStor
         functions.append(legacy)
     if not calls and not functions:
         content = message.get("content")
-        return None if isinstance(content, str) and content.strip() else "empty"
+        return None if isinstance(content, str) and not is_blank(content) else "empty"
     if not allow_tool_calls:
         return "tool_calls"
     good = all(json_text.is_json_or_blank(function.get("arguments")) for function in functions)

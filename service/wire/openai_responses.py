@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from service.key import is_blank
+from service.visible import is_blank
 from service.wire import json_text
 from service.wire.api import BypassReason, JsonObject, Provider, QueryPath, UsageOnHit, WhyNotStored
 from service.wire.assembling import DEFAULT_MAX_BYTES, StreamAssembler
@@ -267,7 +267,7 @@ def _why_not_reusable(items: list[JsonObject], allow_tool_calls: bool) -> WhyNot
         return "refusal"
     calls = [item for item in items if item.get("type") in ("function_call", "custom_tool_call")]
     if not calls:
-        said = any(str(part.get("text") or "").strip() for part in parts)
+        said = any(not is_blank(str(part.get("text") or "")) for part in parts)
         return None if said else "empty"
     if not allow_tool_calls:
         return "tool_calls"

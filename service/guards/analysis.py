@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from service.guards import amounts, han
 from service.guards.inflections import american
+from service.guards.invisible import hidden
 from service.guards.marks import Marks
 from service.guards.plain import asks_with_not, plain
 from service.guards.quantity import Quantity
@@ -36,6 +37,7 @@ class Analysis:
     """What the guards know of one text."""
 
     text: str
+    hidden: str
     script: str
     source: Source | None
     indents: tuple[tuple[str, int], ...]
@@ -94,6 +96,7 @@ def analyse(text: str) -> Analysis:
     skeleton = tuple(token.key for token in cut if token.kind != "sym")
     return Analysis(
         text=flat,
+        hidden=hidden(text),
         script=writing,
         source=source,
         indents=_indents(text),

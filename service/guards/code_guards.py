@@ -57,6 +57,8 @@ def _source(pair: Alignment) -> Refusal | None:
     left, right = pair.a.source, pair.b.source
     if left is None or right is None:
         return Refusal("code", "source text on one side only")
+    if pair.a.hidden != pair.b.hidden:
+        return Refusal("code", "characters that nobody sees differ")
     if left.language != right.language:
         return Refusal("code", f"{left.language or 'unknown'} vs {right.language or 'unknown'}")
     for mine, yours in zip_longest(left.tokens, right.tokens, fillvalue="none"):

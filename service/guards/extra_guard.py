@@ -25,6 +25,9 @@ SENTENCE_WEIGHT = 1.5
 
 def extra(pair: Alignment) -> Refusal | None:
     """Refuse where one text carries content that the other lacks."""
+    if pair.a.hidden != pair.b.hidden:
+        counts = f"{len(pair.a.hidden)} vs {len(pair.b.hidden)}"
+        return Refusal("extra", f"characters that nobody sees: {counts}")
     reworded = (
         pair.likeness < TEMPLATE
         and min(weight(own_content(pair.only_a())), weight(own_content(pair.only_b())))

@@ -123,7 +123,7 @@ def compare(
     a: Analysis, b: Analysis, *, enabled: frozenset[str] = ALL, first: bool = False
 ) -> list[Refusal]:
     """`judge_all` for two texts that were read already."""
-    if a.text == b.text:
+    if a.text == b.text and a.hidden == b.hidden:
         return []
     pair = align(a, b)
     if a.source and b.source:

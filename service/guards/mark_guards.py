@@ -1,6 +1,7 @@
 """Guards on small words: quantity, place in time, permission, kind of question, degree, asker."""
 
 from service.guards.alignment import TEMPLATE, Alignment
+from service.guards.asked import another_question
 from service.guards.flip_guards import turns
 from service.guards.marks import Marks
 from service.guards.refusal import Refusal
@@ -34,6 +35,8 @@ _SPECIFIC = frozenset(
 )
 _CLOSED = frozenset({"why", "when"})
 """Questions that a plain yes does not answer."""
+_TOLD_AT_LENGTH = 10
+"""Characters of a Chinese question that says more than a thing and a deed."""
 _HOW_CLASHES = frozenset(
     {"count", "why", "when", "who", "howlong", "howmany", "howoften", "howfar", "howold", "howmuch"}
 )
@@ -135,6 +138,10 @@ def modality(pair: Alignment) -> Refusal | None:
 
 def question(pair: Alignment) -> Refusal | None:
     """Refuse where the kind of question differs: why, when, where, who, how much …"""
+    if pair.a.script == pair.b.script == "han":
+        asked_kinds = another_question(pair.a.text, pair.b.text)
+        if asked_kinds and not _is_way_or_whether(pair, *asked_kinds):
+            return Refusal("question", " vs ".join("/".join(sorted(each)) for each in asked_kinds))
     left, right = pair.a.marks.question, pair.b.marks.question
     whether = {pair.a.marks.yes_no and not left, pair.b.marks.yes_no and not right} == {True, False}
     asked = pair.a if left else pair.b
@@ -152,6 +159,12 @@ def question(pair: Alignment) -> Refusal | None:
     if kinds == {"what", "why"} and not _has_own_content(pair):
         return Refusal("question", f"{left} vs {right}")
     return None
+
+
+def _is_way_or_whether(pair: Alignment, left: frozenset[str], right: frozenset[str]) -> bool:
+    """How it is done and whether it may be done: told at length in other words, one answer may serve both."""
+    told = min(len(pair.a.text), len(pair.b.text)) >= _TOLD_AT_LENGTH and _has_own_content(pair)
+    return told and (("may" in left and "how" in right) or ("how" in left and "may" in right))
 
 
 def _has_own_content(pair: Alignment) -> bool:

@@ -4,6 +4,9 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from service.guards.invisible import without_hidden
+from service.simplified import simplified
+
 
 class Token(NamedTuple):
     """A piece of the text: its kind, its letters as written, its lower-case key, its place."""
@@ -88,8 +91,9 @@ _LATIN_RUN = re.compile(r"[A-Za-z\u00c0-\u024f][\w.'-]*", re.A)
 
 
 def normalise(text: str) -> str:
-    """Bring width, quotes, dashes and runs of blanks to one form; keep case and line breaks."""
-    flat = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_QUOTES)
+    """Bring script, width, quotes, dashes and runs of blanks to one form; keep case and line breaks."""
+    flat = unicodedata.normalize("NFKC", without_hidden(text).translate(_RAISED))
+    flat = simplified(flat.translate(_QUOTES))
     if _FOREIGN_DIGIT.search(flat):
         flat = _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match.group(), "")), flat)
     return _SPACES.sub(" ", flat).strip()

@@ -1,9 +1,16 @@
 """Reads a Chinese request by the classes of its words."""
 
-from service.eligibility.patterns import compiled
+from service.eligibility.patterns import compiled, variants
+from service.simplified import simplified
 
 _IS = compiled("chinese", whole_words=False)
 """The blocks of `chinese_patterns.txt`, where each is explained."""
+_VARIANTS = variants("chinese")
+
+
+def read(text: str) -> str:
+    """The text as the rules take it: in simplified characters, words of regions and dialects as the standard ones."""
+    return _VARIANTS.unified(simplified(text))
 
 
 def personal(text: str) -> str | None:
@@ -13,8 +20,13 @@ def personal(text: str) -> str | None:
         or _IS["how to"].search(text)
         or _IS["why"].search(text)
         or _IS["explains"].search(text)
-        or (_IS["public"].search(text) and not _IS["mine"].search(text))
-        or (_IS["code"].search(text) and not _IS["mine"].search(text))
+    ):
+        return None
+    shared = _words_of("group own", text) or _words_of("state of mine", text)
+    if shared:
+        return shared
+    if (_IS["public"].search(text) and not _IS["mine"].search(text)) or (
+        _IS["code"].search(text) and not _IS["mine"].search(text)
     ):
         return None
     found = _words_of("personal", text)
@@ -39,6 +51,7 @@ def acting(text: str) -> str | None:
 
 def volatile(text: str) -> str | None:
     """The words by which the answer passes with time, or None."""
+    text = _IS["service hours"].sub("", text)
     if _IS["timeless"].search(text):
         return None
     if not _IS["how to"].search(text) and not _IS["why"].search(text):

@@ -13,6 +13,7 @@ from functools import lru_cache
 import regex
 
 from service.eligibility import chinese, english
+from service.visible import is_blank
 
 RULES: dict[str, str] = {
     "acting": "The request acts on something: cancel my order, set an alarm, 帮我取消订单.",
@@ -32,6 +33,8 @@ _END_CHARS = 300
 
 _ENGLISH_WORD = regex.compile(r"[A-Za-z]{2}")
 _CHINESE = regex.compile(r"[\u4e00-\u9fff]")
+_UNSEEN = regex.compile(r"[\p{Format}\p{Variation_Selector}]+")
+"""Inside a word they would hide it from the rules, not from the model."""
 _ENGLISH = {
     "volatile": english.volatile,
     "personal": english.personal,
@@ -48,7 +51,10 @@ _IN_CHINESE = {
 
 @dataclass(frozen=True, slots=True)
 class Ineligible:
-    """Why a request is not reused by meaning: a rule's name (or "blank"), and the words seen."""
+    """Why a request is not reused by meaning: a rule's name (or "blank"), and the words seen.
+
+    Chinese words are named as the rules read them: in simplified characters, standard words for regional ones.
+    """
 
     reason: str
     detail: str
@@ -65,17 +71,17 @@ def classify(
     `extra` holds a line's own patterns by rule name; run them through `check_patterns` when they
     are set.
     """
-    if not text.strip():
-        return Ineligible("blank", "the text is empty")
+    if is_blank(text):
+        return Ineligible("blank", "nothing of the text can be seen")
     ends = _ends(text)
     at = english.read(ends) if _ENGLISH_WORD.search(ends) else None
-    is_chinese = _CHINESE.search(ends) is not None
+    in_chinese = chinese.read(ends) if _CHINESE.search(ends) else None
     for reason in RULES:
         if reason not in enabled:
             continue
         seen = _ENGLISH[reason](at) if at else None
-        if seen is None and is_chinese:
-            seen = _IN_CHINESE[reason](ends)
+        if seen is None and in_chinese is not None:
+            seen = _IN_CHINESE[reason](in_chinese)
         if seen is None and extra and reason in extra:
             seen = _extra_seen(tuple(extra[reason]), ends)
         if seen is not None:
@@ -111,6 +117,8 @@ def check_patterns(patterns: Mapping[str, Iterable[str]]) -> None:
 
 
 def _ends(text: str) -> str:
+    if not text.isascii():
+        text = _UNSEEN.sub("", text)
     flat = " ".join(text.replace("’", "'").split())
     if len(flat) > 2 * _END_CHARS:
         flat = f"{flat[:_END_CHARS]} … {flat[-_END_CHARS:]}"

@@ -103,6 +103,9 @@ def _about_own(at: Reading, *, is_value: bool, generic: bool) -> str | None:
         return whether.group()
     if generic:
         return None
+    shared = _IS["group own"].search(at.inner)
+    if shared and not _IS["definition"].search(at.text):
+        return shared.group()
     found = _IS["i state"].search(at.inner)
     if found:
         return found.group()
@@ -165,6 +168,9 @@ def acting(at: Reading) -> str | None:
         return None
     if _IS["noun phrase"].match(at.core) or (not at.asked and _IS["heading"].match(at.core)):
         return None
+    mine = _IS["all of mine"].match(at.core)
+    if mine and not _IS["language named"].search(at.core):
+        return mine.group()
     found = (
         _IS["no code"].match(at.core)
         or _IS["service order"].match(at.core)

@@ -1,10 +1,11 @@
 """Reads the word classes and patterns of a language from their data files and compiles them.
 
-`<language>_words.txt` holds classes of words, `<language>_patterns.txt` blocks of patterns over them;
-both explain their notation in their first lines.
+`<language>_words.txt` holds classes of words, `<language>_patterns.txt` blocks of patterns over them,
+`<language>_variants.txt` words that are read as others; all explain their notation in their first lines.
 """
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
@@ -24,6 +25,27 @@ def compiled(language: str, *, whole_words: bool) -> dict[str, "re.Pattern[str]"
         name: re.compile(_joined([expanded(row, classes, whole_words=whole_words) for row in rows]))
         for name, rows in _blocks(f"{language}_patterns.txt").items()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """Words that say the same, as one word: the patterns know only that one."""
+
+    pattern: "re.Pattern[str]"
+    words: tuple[str, ...]
+    """The word for each group of the pattern."""
+
+    def unified(self, text: str) -> str:
+        """The text with each variant replaced by its word."""
+        return self.pattern.sub(lambda match: self.words[(match.lastindex or 1) - 1], text)
+
+
+def variants(language: str) -> Variants:
+    """The rows of `<language>_variants.txt`: a word and what is read as it."""
+    lines = _text(f"{language}_variants.txt").splitlines()
+    rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+    groups = [f"({'|'.join(others)})" for _, *others in rows]
+    return Variants(re.compile("|".join(groups)), tuple(word for word, *_ in rows))
 
 
 def expanded(row: str, classes: dict[str, list[str]], *, whole_words: bool) -> str:
@@ -89,10 +111,14 @@ def _blocks(file: str) -> dict[str, list[str]]:
     """The lines of each block of a data file, remarks left out."""
     blocks: dict[str, list[str]] = {}
     name = ""
-    for line in resources.files(__package__).joinpath(file).read_text("utf-8").splitlines():
+    for line in _text(file).splitlines():
         if line.startswith("[") and line.endswith("]") and line[1:-1].replace(" ", "").isalpha():
             name = line[1:-1]
             blocks[name] = []
         elif line.strip() and not line.startswith("#"):
             blocks[name].append(line)
     return blocks
+
+
+def _text(file: str) -> str:
+    return resources.files(__package__).joinpath(file).read_text("utf-8")

@@ -214,3 +214,40 @@ def test_how_to_reach_somebody_is_personal_and_an_institution_is_not(
     assert found is not None
     assert found.reason == "personal"
     assert classify(general) is None
+
+
+@pytest.mark.parametrize(
+    ("personal", "general"),
+    [
+        ("What's our team's storage limit?", "What's our refund policy?"),
+        ("How much of our budget is spent?", "What is our dress code?"),
+        ("how many seats does our workspace have left", "how many members can our team have"),
+        ("When does our subscription renew?", "how does our subscription work"),
+        ("who is our account manager", "what are our company values"),
+        ("What are my team's deadlines?", "where can I find our invoices"),
+        ("which plan is our company on", "how is our quota calculated"),
+    ],
+)
+def test_what_a_team_has_is_personal_and_its_rules_are_not(personal: str, general: str) -> None:
+    found = classify(personal)
+    assert found is not None
+    assert found.reason == "personal"
+    assert classify(general) is None
+
+
+@pytest.mark.parametrize(
+    ("order", "general"),
+    [
+        ("remove all of my photos", "What happens to all my photos if I leave?"),
+        ("wipe all my data", "How do I wipe all my data?"),
+        ("Delete all my records", "delete all my records in MySQL"),
+        ("erase my browsing history", "Delete all files in a directory"),
+        ("purge our backups", "remove duplicates from my list in python"),
+        ("delete the files I uploaded", "remove my first column"),
+    ],
+)
+def test_doing_away_with_what_one_has_is_an_order_and_code_is_not(order: str, general: str) -> None:
+    found = classify(order)
+    assert found is not None
+    assert found.reason == "acting"
+    assert classify(general) is None

@@ -244,6 +244,8 @@ def test_what_a_team_has_is_personal_and_its_rules_are_not(personal: str, genera
         ("erase my browsing history", "Delete all files in a directory"),
         ("purge our backups", "remove duplicates from my list in python"),
         ("delete the files I uploaded", "remove my first column"),
+        ("export all my contacts", "is it safe to delete all my files"),
+        ("Delete all files in my drive", "does closing my account delete all my data"),
     ],
 )
 def test_doing_away_with_what_one_has_is_an_order_and_code_is_not(order: str, general: str) -> None:

@@ -82,6 +82,8 @@ def test_words_of_a_region_are_read_as_the_standard_ones(reason: str | None, tex
         ("我实名认证了没有", "实名认证需要什么材料"),
         ("钱包里还有多少钱", "卡里有多少钱可以免年费"),
         ("给我查查话费", "帮我看看退款政策"),
+        ("我戶口結餘幾多", "户口本丢了怎么办"),
+        ("我的会员还有几天", "我的会员会过期吗"),
         ("替我看下工资发了没", "查一下年假规定"),
     ],
 )
@@ -100,6 +102,7 @@ def test_what_somebody_has_or_is_is_personal_and_a_rule_is_not(personal: str, ge
         ("門診時間", "時間？"),
         ("到账时间", "伦敦的时间"),
         ("客服时间一般是几点", "现在营业吗"),
+        ("週末有營業嗎", "这个周末营业吗"),
     ],
 )
 def test_hours_of_service_stand_on_a_page_and_the_hour_does_not(hours: str, moment: str) -> None:

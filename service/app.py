@@ -156,6 +156,11 @@ async def _on_validation(request: Request, error: Exception) -> Response:
     for item in error.errors() if isinstance(error, RequestValidationError) else ():
         place = [str(p) for p in item["loc"] if p not in ("body", "query", "path")]
         fields.append(FieldError(".".join(place) or "body", str(item["msg"])))
+    sent = request.headers.get("content-type", "")
+    if fields and "json" not in sent and [f.field for f in fields] == ["body"]:
+        # `curl -d` alone says that it sends a form
+        said = f"must be sent with Content-Type: application/json, not {sent or 'none'}"
+        fields = [FieldError("body", said)]
     detail = "; ".join(f"{f.field}: {f.message}" for f in fields)
     return await _on_error(request, InvalidRequest(detail, errors=tuple(fields)))
 

@@ -19,8 +19,9 @@ import msgspec
 import orjson
 
 from service.errors import InvalidRequest
+from service.visible import is_blank
 
-KEY_VERSION = b"surehit-key-1"
+KEY_VERSION = b"surehit-key-2"
 
 INERT_FIELDS = frozenset(
     {
@@ -53,8 +54,9 @@ The id of an item without a role stays: it may be all that the item says (`item_
 """
 
 _MARKS = frozenset({"cache_control"})
+_MARKED = ("system", "tools")
+"""Lists beside the conversation whose items may bear such marks (Anthropic)."""
 _TEXT_PARTS = frozenset({"text", "input_text"})
-_BLANK = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))  # invisible, zero width
 
 
 class CanonicalRequest:
@@ -147,18 +149,25 @@ def canonicalize(request: Any, *, inert: frozenset[str] = frozenset()) -> Canoni
         for name, value in request.items()
         if name not in dropped
     }
+    for name in _MARKED:
+        if isinstance(kept.get(name), list):
+            kept[name] = [_unmarked(item) for item in kept[name]]
     field, reason = _turns_field(kept)
     query: str | None = None
     if field:
         turns = kept[field]
         if isinstance(turns, str):
-            text = kept[field] = canonical_text(turns)
+            text = canonical_text(turns)
+            if field == "input":  # a `prompt` is gone on with: the white space at its end is where
+                text = text.rstrip()
+            kept[field] = text
             query, reason = (text, None) if not is_blank(text) else (None, "blank")
         else:
             if not turns:
                 raise InvalidRequest.field(f"request.{field}", "must hold at least one message")
-            messages = kept[field] = [_message(m) for m in turns]
-            query, reason = _query_of(messages[-1])
+            messages = kept[field] = [*map(_message, turns)]
+            last = messages[-1] = _without_end(messages[-1])
+            query, reason = _query_of(last)
     body = _dump(kept)
     model = kept.get("model")
     # a label for invalidation and lists; PostgreSQL has no NUL in text
@@ -176,7 +185,7 @@ def _plain(request: Any) -> CanonicalRequest:
     if not isinstance(request, str):
         body = _dump(request)
         return CanonicalRequest(body, None, "shape", "")
-    text = canonical_text(request)
+    text = canonical_text(request).rstrip()
     body = _dump(text)
     if is_blank(text):
         return CanonicalRequest(body, None, "blank", "")
@@ -218,19 +227,10 @@ def partition_key(
 
 
 def canonical_text(text: str) -> str:
-    """NFC, LF line ends, nothing behind the end. Lossless for the reader: no case, inner space or form is folded."""
+    """NFC and LF line ends. Lossless for the reader: no case, space or form is folded."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-    return text.rstrip()
-
-
-def is_blank(text: str) -> bool:
-    """True when nothing of the text can be seen."""
-    if text[:1].isalnum():  # nearly always
-        return False
-    return not text.translate(_BLANK).strip().strip("\x00")
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _turns_field(request: dict[str, Any]) -> tuple[str, str | None]:
@@ -258,18 +258,37 @@ def _message(message: Any) -> Any:
     return kept
 
 
+def _without_end(message: Any) -> Any:
+    """The last message without the white space behind its text, which is where a user has stopped to type.
+
+    Anywhere else it stays: behind a text that goes on in the next part, or that the model is to go on with.
+    """
+    if not isinstance(message, dict) or message.get("role") != "user":
+        return message
+    content = message.get("content")
+    if isinstance(content, str):
+        return {**message, "content": content.rstrip()}
+    if isinstance(content, list) and content and isinstance(content[-1], dict):
+        last = content[-1]
+        if last.get("type") in _TEXT_PARTS and isinstance(last.get("text"), str):
+            return {**message, "content": [*content[:-1], {**last, "text": last["text"].rstrip()}]}
+    return message
+
+
 def _part(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
     # a tool result's id links it to its call: it stays; only the mark for the provider's cache goes
-    kept = (
-        {k: v for k, v in part.items() if k != "cache_control"}
-        if "cache_control" in part
-        else dict(part)
-    )
+    kept = dict(_unmarked(part))
     if kept.get("type") in _TEXT_PARTS and isinstance(kept.get("text"), str):
         kept["text"] = canonical_text(kept["text"])
     return kept
+
+
+def _unmarked(item: Any) -> Any:
+    if isinstance(item, dict) and "cache_control" in item:
+        return {k: v for k, v in item.items() if k not in _MARKS}
+    return item
 
 
 def _query_of(message: Any) -> tuple[str | None, str | None]:

@@ -138,6 +138,12 @@ def record_from_json(text: str | bytes) -> LineRecord:
     return _decode_record(text)
 
 
+_ASKING = frozenset(
+    "messages input prompt system instructions contents tools functions tool_choice response_format".split()
+)
+"""Fields that say what is asked: no line may leave them out of its keys."""
+
+
 def record_to_json(record: LineRecord) -> str:
     """The stored form."""
     return msgspec.json.encode(record).decode()
@@ -167,6 +173,11 @@ def parse(changes: Any, *, base: LineConfig | None = None) -> LineConfig:
                 raise InvalidRequest.field(
                     f"{field}.{name}", f"is unknown; known are {', '.join(sorted(known))}"
                 )
+    asking = sorted(_ASKING & set(config.inert_fields))
+    if asking:
+        raise InvalidRequest.field(
+            "inert_fields", f"must not hold {', '.join(asking)}: the answer depends on it"
+        )
     try:
         eligibility.check_patterns(config.patterns)
     except ValueError as error:

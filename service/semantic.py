@@ -103,7 +103,8 @@ async def _search(
     if partition.is_empty:
         return found
     embedding = early or pool.ask(query, timeout_s=budget_s)
-    analyse(query)  # remembered: the guards will want it, and beside the model it costs nobody's time
+    # remembered: the guards will want it, and beside the model it costs nobody's time
+    analyse(query)
     found.vector = await embedding
     judge = await _judge(policy, ask, canonical, found.vector, pool, budget_s)
     await _choose(cache, caller, policy, partition, found, query, judge, ask, now)

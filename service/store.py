@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from dataclasses import dataclass, replace
@@ -15,7 +16,14 @@ from index.types import EmbeddingError, TextRefused
 from service import caps, ids, key, lines, storable
 from service.ask import Ask
 from service.cache import Cache, Caller
-from service.errors import FillCovered, InvalidRequest, NotFound, NotStorable, TooLarge
+from service.errors import (
+    FillCovered,
+    InvalidRequest,
+    NotFound,
+    NotStorable,
+    TooLarge,
+    Unavailable,
+)
 from service.lookup import FillPayload, read_exact
 from service.outcome import Stored
 from service.policy import Policy
@@ -70,6 +78,33 @@ async def store(cache: Cache, caller: Caller, put: Put) -> Stored:
         raise InvalidRequest.field("response", f"is not JSON that can be kept: {error}") from error
     now = cache.clock_ms()
     fill, policy = await _fill(cache, caller, put, now)
+    try:
+        return await _checked_and_stored(cache, caller, put, answer, fill, policy, ttl_s, now)
+    except (NotStorable, TooLarge, FillCovered):
+        await _give_up(cache, caller, fill)
+        raise
+
+
+async def _give_up(cache: Cache, caller: Caller, fill: _Fill) -> None:
+    """This answer cannot be kept: whoever waits for it, or asks next, may get another one."""
+    number = fill.lookup_id
+    if number is not None:
+        with contextlib.suppress(Unavailable):  # then the lease ends by itself
+            await cache.db.write(
+                lambda tx: fills.give_up(tx, caller.tenant, key=fill.exact_key, lookup_id=number)
+            )
+
+
+async def _checked_and_stored(
+    cache: Cache,
+    caller: Caller,
+    put: Put,
+    answer: Any,
+    fill: _Fill,
+    policy: Policy,
+    ttl_s: float | None,
+    now: int,
+) -> Stored:
     config = policy.config
     if not put.is_checked:
         storing.check(

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from service.cache import Cache, Caller
 from service.storage import entries, fills
-from service.storage.database import Row
+from service.storage.database import Row, Transaction
 
 FIRST_POLL_S, LONGEST_POLL_S = 0.005, 0.05
 
@@ -65,8 +65,13 @@ async def _take_over(
 ) -> bool:
     """Take the lease that nobody holds any more; False when another waiter was faster."""
     until = now + round(lease_s * 1000)
-    return await cache.db.write(
-        lambda tx: fills.take_over(
+
+    def work(tx: Transaction) -> bool:
+        taken = fills.take_over(
             tx, caller.tenant, lookup_id=lookup_id, key=key, now=now, lease_until=until
         )
-    )
+        if taken:
+            fills.begin_again(tx, caller.tenant, lookup_id=lookup_id, now=now)
+        return taken
+
+    return await cache.db.write(work)

@@ -88,6 +88,7 @@ def parse_lookup(body: bytes, cache_control: str | None = None) -> Ask:
         max_age_s=control.max_age_s,
         min_fresh_s=control.min_fresh_s,
         may_serve=not control.no_cache,
+        may_record=not control.no_store,
     )
 
 

@@ -256,6 +256,9 @@ class Filler:
                 self._measures.not_stored.labels(assembler.failure or "unknown").inc()
         elif assembler is None and head.is_good and is_plain and not flight.is_overflowing:
             answer = _object(flight.whole_body)
+        if answer is not None and not head.is_whole:
+            answer = None
+            self._measures.not_stored.labels("not_finished").inc()
         if answer is not None:
             storing = self._keep(call, flight, answer)
         flight.end()

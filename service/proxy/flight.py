@@ -37,6 +37,11 @@ class Head:
         return 200 <= self.status < 300
 
     @property
+    def is_whole(self) -> bool:
+        """True for 200, which alone says that the answer is there and whole: 202 is a promise, 206 a part."""
+        return self.status == 200
+
+    @property
     def is_stream(self) -> bool:
         """True for server-sent events, and for an answer to a call for them that is not said to be JSON: some servers
         name no type, and whoever waits for a stream must not wait for its end.

@@ -51,6 +51,12 @@ _RENEW_LEASE = Query(
     )
     .values(expires_ms=bindparam("until")),
 )
+_BEGIN_AGAIN = Query(
+    "begin_fill_again",
+    update(Fill)
+    .where(Fill.lookup_id == bindparam("of_lookup"), Fill.tenant_id == bindparam("tenant"))
+    .values(fence_seen=bindparam("fence"), started_ms=bindparam("now")),
+)
 _GET_FILL = Query(
     "get_fill",
     select(Fill.exact_key, Fill.fence_seen, Fill.started_ms, Fill.payload).where(
@@ -115,6 +121,19 @@ def take_over(
         },
     )
     return bool(taken) and int(taken[0][0]) == lookup_id
+
+
+def begin_again(tx: Transaction, tenant: str, *, lookup_id: int, now: int) -> None:
+    """A caller that has waited begins to fill only now: what was invalidated meanwhile is no reason against it."""
+    tx.run(
+        _BEGIN_AGAIN,
+        {
+            "of_lookup": lookup_id,
+            "tenant": tenant,
+            "fence": invalidation.last_fence(tx, tenant),
+            "now": now,
+        },
+    )
 
 
 def renew(tx: Transaction, tenant: str, *, lookup_id: int, key: bytes, lease_until: int) -> None:

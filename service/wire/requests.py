@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from service.key import is_blank
+from service.visible import is_blank
 
 WIRE_FIELD = "$wire"
 """Field of a keyed request that names its API and key headers. A body that has it itself passes

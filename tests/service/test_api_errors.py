@@ -193,6 +193,23 @@ async def test_bad_fields_are_named(sqlite_url: str, tmp_path: Path) -> None:
             assert field in {error["field"] for error in found["errors"]}, (path, body, found)
 
 
+async def test_a_body_sent_as_a_form_is_told_the_right_type(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    """As `curl -d` sends it; the hot routes take it all the same."""
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    async with running(sqlite_url, tmp_path) as client:
+        await client.line()
+        body = b'{"line":"faq","a":"x","b":"y"}'
+        reply = await client.http.post("/v1/explain", content=body, headers=headers)
+        assert reply.status_code == 422
+        assert "Content-Type: application/json" in reply.json()["errors"][0]["message"]
+        body = b'{"line":"faq","prompt":"x"}'
+        assert (
+            await client.http.post("/v1/lookup", content=body, headers=headers)
+        ).status_code == 200
+
+
 async def test_lookup_stays_a_miss_while_the_database_takes_no_writes(
     sqlite_url: str, tmp_path: Path
 ) -> None:

@@ -37,6 +37,8 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"sampling": {"certify_floor": 0.1}}, "sampling", "floor"),
     ({"thresold": 0.9}, "thresold", "not a known field"),
     ({"inert_fields": [""]}, "inert_fields[0]", ""),
+    ({"inert_fields": ["trace", "messages"]}, "inert_fields", "messages"),
+    ({"inert_fields": ["tools", "prompt"]}, "inert_fields", "prompt, tools"),
 ]
 
 

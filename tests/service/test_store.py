@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -207,3 +208,43 @@ async def test_quarantined_entry_is_served_by_key_but_not_by_meaning(
         found = await client.lookup("Where is the manual?")
         assert (found["reason"], found["guard"]) == ("quarantined", "quarantine")
         assert (await client.lookup("Where is the manual"))["tier"] == "exact"
+
+
+@pytest.mark.parametrize("why", ["nothing", "unfinished", "invalidated"])
+async def test_a_refused_answer_gives_its_key_back(
+    database_url: str, tmp_path: Path, why: str
+) -> None:
+    """Whoever waits may fill in its place at once, and whoever asks next need not wait."""
+    answers = {
+        "nothing": ("", 422),
+        "unfinished": ({"choices": [{"message": {"content": "x"}, "finish_reason": None}]}, 422),
+        "invalidated": ("x", 409),
+    }
+    async with running(database_url, tmp_path) as client:
+        await client.line(mode="exact")
+        miss = await client.lookup("q")
+        assert miss["fill"] is True
+        waiting = asyncio.create_task(client.lookup("q", wait_ms=20_000))
+        await asyncio.sleep(0.1)
+        if why == "invalidated":
+            await client.call("POST", "/v1/invalidate", {"line": "faq"})
+        answer, status = answers[why]
+        body = {"lookup_id": miss["lookup_id"], "response": answer}
+        reply = await client.call("POST", "/v1/store", body)
+        assert reply.status_code == status
+        taken_over = await asyncio.wait_for(waiting, timeout=10)
+        assert (taken_over["outcome"], taken_over["fill"]) == ("miss", True)
+        body = {"lookup_id": taken_over["lookup_id"], "response": "good"}
+        assert (await client.call("POST", "/v1/store", body)).status_code == 201
+        assert (await client.lookup("q"))["response"] == "good"
+
+
+async def test_no_store_leaves_nothing_to_fill(database_url: str, tmp_path: Path) -> None:
+    """Neither a lease that others would wait for, nor a lookup that could be stored."""
+    async with running(database_url, tmp_path) as client:
+        await client.line()
+        private = await client.lookup("q", headers={"cache-control": "no-store"})
+        assert (private["outcome"], private["fill"]) == ("miss", False)
+        body = {"lookup_id": private["lookup_id"], "response": "a"}
+        assert (await client.call("POST", "/v1/store", body)).status_code == 404
+        assert (await client.lookup("q"))["fill"] is True

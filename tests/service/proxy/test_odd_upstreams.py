@@ -301,3 +301,28 @@ def test_headers_of_the_official_clients_reach_the_upstream_and_not_the_key(
     assert b"accept-encoding: identity" in sent
     again = rig.chat("same", headers={"x-stainless-retry-count": "2", "x-long": "y" * 30_000})
     assert cache_status(again)["hit"] is True
+
+
+@pytest.mark.parametrize("status", ["202 Accepted", "203 Changed", "206 Partial Content"])
+def test_a_status_that_does_not_say_whole_is_passed_on_and_not_stored(
+    odd: tuple[Rig, Scripted], status: str
+) -> None:
+    rig, upstream = odd
+    for question, is_streamed in (("plain", False), ("streamed", True)):
+        if is_streamed:
+            upstream.streams(b"".join(chunks()), status=status)
+        else:
+            upstream.says(completion(), status=status)
+        for _ in range(2):
+            reply = rig.chat(question, stream=is_streamed)
+            assert reply.status_code == (200 if is_streamed else int(status[:3]))
+            assert cache_status(reply).get("hit") is not True
+
+
+def test_an_answer_that_nobody_can_see_is_passed_on_and_not_stored(
+    odd: tuple[Rig, Scripted],
+) -> None:
+    rig, upstream = odd
+    upstream.says(completion("\u200b\u2060"))
+    for _ in range(2):
+        assert cache_status(rig.chat("unseen")).get("hit") is not True

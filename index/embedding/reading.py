@@ -29,6 +29,10 @@ MAX_CHARACTERS_PER_TOKEN = 64
 """No text whose tokens are longer on average is known; beyond it a text is too long unread."""
 
 _WORD = re.compile(r"[^\W_]")
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters, marks and symbols that show nothing: fillers of Hangul, empty braille, selectors of a form."""
 
 
 def judge(
@@ -54,7 +58,7 @@ def judge(
     cjk = cjk_share(text)
     reason: RefusalReason | None = None
     # Without tokens of its own a text has the vector of every other such text.
-    if is_blank(text) or not own:
+    if is_blank(_UNSEEN.sub("", text)) or not own:
         reason = "blank"
     elif len(token_ids) > max_tokens:
         reason = "too_long"

@@ -122,7 +122,9 @@ def test_a_text_of_megabytes_is_refused_without_being_read(embedder: Embedder) -
     assert embedder.readability("x y " * 1_000_000).reason == "too_long"
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\u200b", "\x00", "???", "\n", "。", "\ufe0f"])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "\u200b", "\x00", "???", "\n", "。", "\ufe0f", "\u3164", "?\u2800"]
+)
 def test_blank_text_is_refused(embedder: Embedder, text: str) -> None:
     """C-127: nothing was asked, so nothing may be answered from the cache."""
     assert embedder.readability(text).reason == "blank"

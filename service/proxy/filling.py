@@ -254,11 +254,8 @@ class Filler:
             answer = assembler.complete
             if answer is None:
                 self._measures.not_stored.labels(assembler.failure or "unknown").inc()
-        elif assembler is None and head.is_good and is_plain and not flight.is_overflowing:
+        elif assembler is None and head.is_whole and is_plain and not flight.is_overflowing:
             answer = _object(flight.whole_body)
-        if answer is not None and not head.is_whole:
-            answer = None
-            self._measures.not_stored.labels("not_finished").inc()
         if answer is not None:
             storing = self._keep(call, flight, answer)
         flight.end()
@@ -323,7 +320,7 @@ class Filler:
 
 
 def _assembler(call: Call, head: Head) -> StreamAssembler | None:
-    if not head.is_good or not head.is_stream:
+    if not head.is_whole or not head.is_stream:
         return None
     try:
         return call.api.assembler()

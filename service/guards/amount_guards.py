@@ -8,12 +8,16 @@ from service.guards.alignment import TEMPLATE, Alignment
 from service.guards.analysis import Analysis
 from service.guards.quantity import Quantity
 from service.guards.refusal import Refusal
+from service.guards.written import other_power, other_prefix
 
 
 def number(pair: Alignment) -> Refusal | None:
     """Refuse where a number differs in value, or stands on one side only."""
     if pair.a.source and pair.b.source:
         return _digits(pair)
+    power = other_power(pair)
+    if power:
+        return Refusal("number", f"{power[0]} vs {power[1]}")
     if pair.a.quantities == pair.b.quantities:
         return None
     left, right = _rest(pair)
@@ -48,6 +52,9 @@ def _digits(pair: Alignment) -> Refusal | None:
 
 def unit(pair: Alignment) -> Refusal | None:
     """Refuse where the same numbers stand with other units or currencies."""
+    prefix = other_prefix(pair)
+    if prefix:
+        return Refusal("unit", f"{prefix[0]} vs {prefix[1]}")
     if pair.a.quantities == pair.b.quantities:
         return None
     left, right = _rest(pair)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from service.guards import amounts, han
 from service.guards.inflections import american
 from service.guards.invisible import hidden
+from service.guards.letter_names import name_letters
 from service.guards.marks import Marks
 from service.guards.plain import asks_with_not, plain
 from service.guards.quantity import Quantity
@@ -71,10 +72,11 @@ def analyse(text: str) -> Analysis:
         for token in tokens(wording)
         for piece in (han.cut(token) if token.kind == "han" else [token])
     ]
+    capitals_tell = _capitals_tell(source.prose if source else flat)
+    if writing != "han":
+        cut = name_letters(cut, tells=capitals_tell)
     found = amounts.take_amounts(cut)
-    reader = Reader(
-        capital_news=_capitals_tell(source.prose if source else flat), han=writing == "han"
-    )
+    reader = Reader(capital_news=capitals_tell, han=writing == "han")
     stream = found.rest
     at = 0
     unit_end = -1
@@ -156,7 +158,7 @@ def _read(reader: Reader, stream: list[Token], at: int) -> int:
             return read_word(reader, [Token("word", literal, literal.lower(), token.start)], 0)
         form = (
             literal
-            if kind in ("code", "flag") or "_" in literal or "(" in literal
+            if kind in ("code", "flag") or "_" in literal or "(" in literal or literal[0] == "\\"
             else literal.lower()
         )
         reader.code.append(form)

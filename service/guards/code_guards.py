@@ -7,6 +7,7 @@ from itertools import zip_longest
 from service.guards.alignment import Alignment
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
+from service.guards.written import other_case, other_step
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 
@@ -27,6 +28,9 @@ def code(pair: Alignment) -> Refusal | None:
     moved = _moved_line(pair.a.indents, pair.b.indents)
     if moved:
         return Refusal("code", f"another indentation: {moved}"[:200])
+    otherwise = other_case(pair) or other_step(pair)
+    if otherwise:
+        return Refusal("code", f"{otherwise[0]} vs {otherwise[1]}"[:200])
     if not pair.a.code and not pair.b.code and not pair.only_a("op") and not pair.only_b("op"):
         return None
     left, right = Counter(pair.a.code), Counter(pair.b.code)

@@ -9,6 +9,7 @@ from collections import Counter
 
 from service.guards.alignment import TEMPLATE, Alignment, turning_words
 from service.guards.analysis import Analysis
+from service.guards.english_questions import changes_subject
 from service.guards.inflections import inflection
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon import english as en
@@ -135,6 +136,8 @@ def _swapped(pair: Alignment) -> str:
         pieces = len(blocks(pair))
         if pieces > 1:
             return f"a statement in {pieces} pieces of another order"
+    if changes_subject(pair):
+        return "who does it vs to whom it is done"
     if _reworded(pair) or (_weighs_both(pair.a) and _weighs_both(pair.b)):
         return ""
     found = _roles_swapped(pair) or _places_swapped(pair) or _kinds_swapped(pair)

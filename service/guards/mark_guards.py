@@ -1,10 +1,14 @@
 """Guards on small words: quantity, place in time, permission, kind of question, degree, asker."""
 
+import re
+
 from service.guards.alignment import TEMPLATE, Alignment
 from service.guards.asked import another_question
+from service.guards.english_questions import another_opening
 from service.guards.flip_guards import turns
 from service.guards.marks import Marks
 from service.guards.refusal import Refusal
+from service.guards.small_words import each, objects, time_words
 
 _BINDING = frozenset(
     {"notall", "only", "except", "atleast", "atmost", "including", "lessthan", "morethan", "rarely"}
@@ -35,6 +39,9 @@ _SPECIFIC = frozenset(
 )
 _CLOSED = frozenset({"why", "when"})
 """Questions that a plain yes does not answer."""
+_EFFECT = re.compile(
+    r"\bwhat (?:did|does|do|will|would|can|could) .*\b(?:cause|lead to|result in|trigger)\b", re.I
+)
 _TOLD_AT_LENGTH = 10
 """Characters of a Chinese question that says more than a thing and a deed."""
 _HOW_CLASHES = frozenset(
@@ -46,6 +53,9 @@ def quantifier(pair: Alignment) -> Refusal | None:
     """Refuse where all, some, only, except, at least … differ."""
     if pair.a.source and pair.likeness < TEMPLATE:
         return None  # a reworded comment; the code itself is compared exactly
+    told = _of_each(pair) or _one_or_all(pair)
+    if told:
+        return Refusal("quantifier", told)
     left, right = pair.a.marks.quantifiers, pair.b.marks.quantifiers
     only_left, only_right = left - right, right - left
     if not only_left and not only_right:
@@ -70,6 +80,21 @@ def quantifier(pair: Alignment) -> Refusal | None:
     return None
 
 
+def _of_each(pair: Alignment) -> str:
+    """What each text counts by, where that differs (每天, 每次)."""
+    left, right = each(pair.a.text), each(pair.b.text)
+    return f"{_show(left)} vs {_show(right)}" if left and right and left.isdisjoint(right) else ""
+
+
+def _one_or_all(pair: Alignment) -> str:
+    """The thing to which the same is done once and to all of them."""
+    left, right = objects(pair.a.skeleton), objects(pair.b.skeleton)
+    for place in left.keys() & right.keys():
+        if left[place] != right[place]:
+            return f"{left[place]} vs {right[place]} {place[1]}"
+    return ""
+
+
 def state(pair: Alignment) -> Refusal | None:
     """Refuse where the place in time or in a row differs: before/after, last/next, today/tomorrow."""
     left, right = pair.a.marks.states, pair.b.marks.states
@@ -83,6 +108,9 @@ def state(pair: Alignment) -> Refusal | None:
         one_sided and (pair.likeness >= TEMPLATE or _narrow(one_sided))
     ):
         return Refusal("time", f"{_show(only_left)} vs {_show(only_right)}")
+    joins_a, joins_b = time_words(pair.a.text), time_words(pair.b.text)
+    if joins_a and joins_b and joins_a != joins_b and pair.likeness >= TEMPLATE:
+        return Refusal("time", f"{_show(joins_a)} vs {_show(joins_b)}")
     tense_a, tense_b = _tense(pair.a.marks), _tense(pair.b.marks)
     if tense_a != tense_b and "past" in (tense_a, tense_b) and not pair.left_a and not pair.left_b:
         return Refusal("time", f"{tense_a} vs {tense_b}") if tense_a and tense_b else None
@@ -120,11 +148,9 @@ def _tense(marks: Marks) -> str:
 def modality(pair: Alignment) -> Refusal | None:
     """Refuse where one text asks what must be, the other what may be."""
     left, right = pair.a.marks, pair.b.marks
-    asked_alike = left.question == right.question and left.question in (
-        "who",
-        "what",
-        "when",
-        "where",
+    asked_alike = left.question == right.question and (
+        left.question in ("who", "what", "when", "where")
+        or (pair.a.script != "han" and left.question != "")  # 要多久 asks what it takes
     )
     clash = {*left.modals, *right.modals} == {"must", "may"} and pair.likeness >= TEMPLATE
     if not left.modals or not right.modals:
@@ -142,6 +168,9 @@ def question(pair: Alignment) -> Refusal | None:
         asked_kinds = another_question(pair.a.text, pair.b.text)
         if asked_kinds and not _is_way_or_whether(pair, *asked_kinds):
             return Refusal("question", " vs ".join("/".join(sorted(each)) for each in asked_kinds))
+    opening = another_opening(pair)
+    if opening:
+        return Refusal("question", f"{opening[0]} vs {opening[1]}")
     left, right = pair.a.marks.question, pair.b.marks.question
     whether = {pair.a.marks.yes_no and not left, pair.b.marks.yes_no and not right} == {True, False}
     asked = pair.a if left else pair.b
@@ -156,6 +185,8 @@ def question(pair: Alignment) -> Refusal | None:
         return Refusal("question", f"{left} vs {right}")
     if kinds == {"count", "howmuch"}:
         return Refusal("question", f"{left} vs {right}")
+    if kinds == {"what", "why"} and _asks_effect(pair):
+        return Refusal("question", f"{left} vs {right}")
     if kinds == {"what", "why"} and not _has_own_content(pair):
         return Refusal("question", f"{left} vs {right}")
     return None
@@ -165,6 +196,11 @@ def _is_way_or_whether(pair: Alignment, left: frozenset[str], right: frozenset[s
     """How it is done and whether it may be done: told at length in other words, one answer may serve both."""
     told = min(len(pair.a.text), len(pair.b.text)) >= _TOLD_AT_LENGTH and _has_own_content(pair)
     return told and (("may" in left and "how" in right) or ("how" in left and "may" in right))
+
+
+def _asks_effect(pair: Alignment) -> bool:
+    """Whether one of the texts asks what comes of something, and not why it came."""
+    return bool(_EFFECT.search(pair.a.text) or _EFFECT.search(pair.b.text))
 
 
 def _has_own_content(pair: Alignment) -> bool:

@@ -4,6 +4,7 @@ import re
 
 from service.guards import slips, words
 from service.guards.inflections import inflection, is_graded
+from service.guards.letter_names import LETTER
 from service.guards.lexicon import english as en
 from service.guards.lexicon.choices import choices
 from service.guards.quantity import CURRENCIES
@@ -31,6 +32,9 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     key = token.key
     if reader.han and len(key) == 1 and token.text.isupper():
         reader.add(key, "name", token.text)  # A座, B仓: no article
+        return 1
+    if key == LETTER:
+        reader.add(key, "name", token.text)
         return 1
     if token.text in _HTTP_METHODS and _kind(stream, at + 1) in ("path", "url"):
         reader.code.append(token.text)

@@ -3,6 +3,7 @@
 from service.guards import words
 from service.guards.alignment import TEMPLATE, Alignment, weight
 from service.guards.analysis import Analysis
+from service.guards.asked import asked_han
 from service.guards.inflections import inflection
 from service.guards.leftovers import content, own_content, show
 from service.guards.lexicon import chinese as zh
@@ -12,6 +13,8 @@ from service.guards.matching import same_han
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
 
+_OF_A_THING = frozenset("where who what state money count big tall wide deep heavy far".split())
+"""Kinds of question that name their thing; when, how and whether something is are put in many words."""
 _SHORT = 2
 """Texts of so few words are names of a thing: other words name another thing."""
 ELSEWHERE_WEIGHT = 1.5
@@ -22,7 +25,7 @@ ELSEWHERE_SHARE = 0.5
 
 def slot(pair: Alignment) -> Refusal | None:
     """Refuse where one wording is used twice with other content in one place."""
-    things = _other_thing(pair)
+    things = _other_thing(pair) or _thing_or_us(pair)
     if things:
         return Refusal("slot", f"{things[0]} vs {things[1]}")
     if (
@@ -163,8 +166,23 @@ def _is_elsewhere(pair: Alignment) -> bool:
     """Whether two Chinese texts share so little of their content that they are about other things."""
     if pair.a.script != "han" or pair.b.script != "han":
         return False
-    own = min(weight(own_content(pair.only_a())), weight(own_content(pair.only_b())))
+    mine, yours = own_content(pair.only_a()), own_content(pair.only_b())
+    own = min(weight(mine), weight(yours))
+    kinds_a, kinds_b = asked_han(pair.a.text), asked_han(pair.b.text)
+    of_one_kind = (kinds_a & kinds_b) | {"may"} & (kinds_a | kinds_b)
+    if (
+        own >= 1.0
+        and not pair.shared_weight()
+        and of_one_kind <= _OF_A_THING
+        and _no_letter_in_common(mine, yours)
+    ):
+        return True
     return own >= ELSEWHERE_WEIGHT and pair.shared_weight() < ELSEWHERE_SHARE * own
+
+
+def _no_letter_in_common(mine: list[Unit], yours: list[Unit]) -> bool:
+    letters = {char for unit in mine for char in unit.text}
+    return letters.isdisjoint(char for unit in yours for char in unit.text)
 
 
 def _stand_in(pair: Alignment, text: Analysis, other: list[Unit]) -> list[Unit]:
@@ -195,6 +213,16 @@ def _other_thing(pair: Alignment) -> tuple[str, str] | None:
         for units in (pair.only_a("light"), pair.only_b("light"))
     )
     return (mine[0], yours[0]) if len(mine) == len(yours) == 1 else None
+
+
+def _thing_or_us(pair: Alignment) -> tuple[str, str] | None:
+    """A thing of which one text asks what the other asks of whom it speaks to (医院, 你们公司)."""
+    left, right = own_content(pair.only_a()), own_content(pair.only_b())
+    if pair.a.script != "han" or len(left) + len(right) != 1 or pair.likeness < TEMPLATE:
+        return None
+    (thing,), other = (left, pair.b) if left else (right, pair.a)
+    whose = [key for key in other.skeleton if len(key) > 2 and key[0] in zh.ADDRESSED]
+    return (thing.text, whose[0]) if whose and set(thing.text).isdisjoint(whose[0]) else None
 
 
 def _small_deed(pair: Alignment, text: Analysis, other: list[Unit]) -> list[Unit]:

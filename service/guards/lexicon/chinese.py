@@ -103,6 +103,8 @@ KINDS = """
 """
 """Words of one line are kinds of one thing: two texts that name different ones ask for different things."""
 
+ADDRESSED = frozenset("你您贵")
+"""What a word for the business that is asked begins with (你们公司, 贵店)."""
 THINGS = frozenset(
     "女朋友 男朋友 老公 老婆 爱人 媳妇 对象 同学 同事 闺蜜 用户 客户 功能 系统 页面 选项 信息 内容 朋友 家人 妈妈 计划 要求 条件 资源 特色".split()
 )

@@ -1,0 +1,68 @@
+"""Decides what an English question asks by its form: its first word, its subject and its object."""
+
+import re
+
+from service.guards.alignment import TEMPLATE, Alignment
+from service.guards.analysis import Analysis
+from service.guards.leftovers import content
+
+_BEING = frozenset("is are was were be".split())
+_MODAL = frozenset("should can could would will may might must shall have has had".split())
+_DOING = frozenset("do does did".split())
+_ASKING = frozenset("who what which whom whose".split())
+_OPENS = frozenset({*_ASKING, "how", "where"})
+_PLACE_DEEDS = frozenset(
+    "get buy purchase collect pick_up eat drink park repair fix rent sit stay sleep".split()
+)
+"""What is done at a place, so that where it is done is asked of the place and not of the way."""
+_HEAD = re.compile(
+    r"\W*(?:so |and |hi,? |hello,? |please,? )?(how|where)\b(?! (?:much|many|long|often|far|old)\b)",
+    re.I,
+)
+_FIRST = 4
+"""Words within which a question about an object has its do, does or did."""
+
+
+def another_opening(pair: Alignment) -> tuple[str, str] | None:
+    """The first words of two questions that are else alike and ask for another thing (what, where is it)."""
+    a, b = pair.a.skeleton, pair.b.skeleton
+    if content(pair.only_a()) or content(pair.only_b()):
+        return None
+    asked = _way_or_place(pair.a.text), _way_or_place(pair.b.text)
+    if {*asked} == {"how", "where"} and _is_of_place(pair.a) and _is_of_place(pair.b):
+        return asked
+    if pair.likeness < TEMPLATE or not a or not b or a[0] == b[0] or not {a[0], b[0]} <= _OPENS:
+        return None
+    opens = {a[0], b[0]}
+    if opens == {"how", "where"}:
+        return None
+    if opens <= _ASKING - {"what"} or opens == {"what", "which"} or a[1:2] != b[1:2]:
+        return None  # which, who and whom ask for one party
+    return a[0], b[0]
+
+
+def _way_or_place(text: str) -> str:
+    """The word that asks how or where at the head of the text as written; the reading makes one of both."""
+    head = _HEAD.match(text)
+    return head.group(1).lower() if head else ""
+
+
+def _is_of_place(text: Analysis) -> bool:
+    return not _PLACE_DEEDS.isdisjoint(unit.key for unit in text.units) or not (
+        _PLACE_DEEDS.isdisjoint(text.skeleton)
+    )
+
+
+def changes_subject(pair: Alignment) -> bool:
+    """Whether one text asks who does it, and the other to whom it is done, in the same words."""
+    a, b = pair.a, pair.b
+    first = a.skeleton[:1]
+    if first != b.skeleton[:1] or not _ASKING.issuperset(first) or not first:
+        return False
+    of_object = [not _DOING.isdisjoint(text.skeleton[1:_FIRST]) for text in (a, b)]
+    if of_object[0] == of_object[1] or not (_BEING | _MODAL).isdisjoint((*a.skeleton, *b.skeleton)):
+        return False
+    if content(pair.only_a()) or content(pair.only_b()):
+        return False
+    order = [j for _, j in sorted(pair.pairs)]
+    return order != sorted(order)

@@ -42,12 +42,14 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("doing", "(?:哪里|哪儿|哪(?=能|可以)|[在去到]哪(?=[看查找改设买领办])|什么地方|哪个地方)(?:才?能够?|可以|去|上)?(?=[\u4e00-\u9fff]{2}|[看查找改设买领办])"),
     ("where", "哪里|哪儿|[在去到](?:了)?哪(?![个家种些天款一年])|什么地方|哪个地方|何处|什么位置"),
     ("who", "谁(?![都也])|哪位|什么人|哪个人"),
+    ("how doing", "(?:怎么|如何|怎样|咋)(?:才?能)?(?:去)?[查找看]"),
     ("how what", "(?:怎么|如何|怎样|咋)(?:说|读|写|念|称呼|叫)"),
     ("way where", "(?:怎么|如何|怎样|咋)(?:走|去|过去|到达)(?=[啊呀呢]?[？?。！!\\s]*$)"),
     ("way how", "(?:怎么|如何|怎样|咋)(?:走|去|到|从)"),
     ("state", "(?:怎么样|(?<![该应要会])怎样|(?<![该应要会])如何|咋样)(?=[啊呀呢了]?[？?。！!\\s]*$)|好不好(?!意)"),
     ("how", "怎么|如何|怎样|咋"),
-    ("what", "(?:是|指)(?:个)?(?:什么|啥)(?!样)|(?:什么|啥)(?:叫|是)|(?:什么|啥)意思"),
+    ("what", "(?:有|做|干)(?:什么|啥)(?:用|作用|好处|意义)|(?:是|指)(?:个)?(?:什么|啥)(?!样)|(?:什么|啥)(?:叫|是)|(?:什么|啥)意思"),
+    ("which", "有(?:什么|哪些|啥)(?!问题|办法|方法|时候|事|意思)"),
 )  # fmt: skip
 """Read in this order, each on what the ones before it left; a rule may stand for two kinds."""
 _READ = tuple((frozenset(kinds.split()), re.compile(rule)) for kinds, rule in _RULES)
@@ -81,6 +83,7 @@ _ALIKE = frozenset(
     for pair in (
         "trouble how|trouble why|trouble what|trouble may|doing how|doing where|doing what|doing place|place where"
         "|soon long|far length|far where|often count|often long|soon fast|doing may"
+        "|which what|which how|which where|which who|which when|which long|which money|which trouble|which may|which doing|which place"
     ).split("|")
 )
 """Pairs of kinds that one answer may serve; every kind goes with itself."""

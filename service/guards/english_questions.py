@@ -19,6 +19,8 @@ _HEAD = re.compile(
     r"\W*(?:so |and |hi,? |hello,? |please,? )?(how|where)\b(?! (?:much|many|long|often|far|old)\b)",
     re.I,
 )
+_SAME_END = 2
+"""Words at the end, the deed and its thing, that two questions worded alike have in common."""
 _FIRST = 4
 """Words within which a question about an object has its do, does or did."""
 
@@ -29,7 +31,12 @@ def another_opening(pair: Alignment) -> tuple[str, str] | None:
     if content(pair.only_a()) or content(pair.only_b()):
         return None
     asked = _way_or_place(pair.a.text), _way_or_place(pair.b.text)
-    if {*asked} == {"how", "where"} and _is_of_place(pair.a) and _is_of_place(pair.b):
+    if (
+        {*asked} == {"how", "where"}
+        and pair.shared[1] >= _SAME_END
+        and _is_of_place(pair.a)
+        and _is_of_place(pair.b)
+    ):
         return asked
     if pair.likeness < TEMPLATE or not a or not b or a[0] == b[0] or not {a[0], b[0]} <= _OPENS:
         return None
@@ -59,10 +66,17 @@ def changes_subject(pair: Alignment) -> bool:
     first = a.skeleton[:1]
     if first != b.skeleton[:1] or not _ASKING.issuperset(first) or not first:
         return False
-    of_object = [not _DOING.isdisjoint(text.skeleton[1:_FIRST]) for text in (a, b)]
-    if of_object[0] == of_object[1] or not (_BEING | _MODAL).isdisjoint((*a.skeleton, *b.skeleton)):
-        return False
     if content(pair.only_a()) or content(pair.only_b()):
         return False
     order = [j for _, j in sorted(pair.pairs)]
+    passive = [
+        not _BEING.isdisjoint(text.skeleton[1:_FIRST]) and "by" in text.skeleton for text in (a, b)
+    ]
+    if passive[0] != passive[1]:
+        active = b if passive[0] else a
+        others = _BEING | _MODAL | _DOING
+        return others.isdisjoint(active.skeleton) and len(order) > 1 and order == sorted(order)
+    of_object = [not _DOING.isdisjoint(text.skeleton[1:_FIRST]) for text in (a, b)]
+    if of_object[0] == of_object[1] or not (_BEING | _MODAL).isdisjoint((*a.skeleton, *b.skeleton)):
+        return False
     return order != sorted(order)

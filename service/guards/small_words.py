@@ -26,6 +26,8 @@ _EACH_ALIKE = {
 }
 _ALL = frozenset({"all", "every", "each"})
 _ONE = frozenset({"a", "an", "one", "single"})
+_PREPOSITIONS = frozenset("to for from with at on".split())
+_BEFORE_DEED = frozenset("to i we you please and".split())
 _OWNERS = frozenset("of the my our your these those".split())
 
 
@@ -48,9 +50,16 @@ def objects(skeleton: tuple[str, ...]) -> dict[tuple[str, str], str]:
     found = {}
     for at, key in enumerate(skeleton[:-2]):
         deed = inflection(key).lemma
-        count = skeleton[at + 1]
-        if deed not in en.DEEDS or count not in _ALL | _ONE:
+        place = at + 1 + (skeleton[at + 1] in _PREPOSITIONS)
+        count = skeleton[place]
+        if count not in _ALL | _ONE or not _is_deed(skeleton, at, deed):
             continue
-        thing = next((word for word in skeleton[at + 2 :] if word not in _OWNERS), "")
+        thing = next((word for word in skeleton[place + 1 :] if word not in _OWNERS), "")
         found[deed, inflection(thing).lemma] = "all" if count in _ALL else "one"
     return found
+
+
+def _is_deed(skeleton: tuple[str, ...], at: int, lemma: str) -> bool:
+    """Whether the word is a verb by the lists, or by where it stands."""
+    opens = at == 0 or skeleton[at - 1] in _BEFORE_DEED
+    return lemma in en.DEEDS or (opens and lemma not in en.FUNCTION)

@@ -5,7 +5,6 @@ from collections import Counter
 
 from service.guards.alignment import Alignment
 
-_ESCAPES = re.compile(r"(?:\\[A-Za-z])+")
 _CAMEL = re.compile(r"[a-z]{2,}[0-9]*(?:[A-Z][a-z0-9]*)+")
 _STEP = re.compile(
     r"(?<![\w+-])(?P<before>\+\+|--)[A-Za-z]\w*\b(?!-)|\b[A-Za-z]\w*(?P<after>\+\+|--)(?![\w+-])"
@@ -34,10 +33,9 @@ def other_case(pair: Alignment) -> tuple[str, str] | None:
 
 def _case_counts(literal: str) -> bool:
     return (
-        literal[:1] in "-`_"
+        literal[:1] in "-`_\\"
         or "_" in literal
         or "(" in literal
-        or _ESCAPES.fullmatch(literal) is not None
         or _CAMEL.fullmatch(literal) is not None
     )
 

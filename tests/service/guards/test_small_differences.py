@@ -21,6 +21,7 @@ REFUSED = {
     "subject": [
         ("Which club beat Porto?", "Which club did Porto beat?"),
         ("Who trained Maria?", "Who did Maria train?"),
+        ("Who trained Maria?", "Who was trained by Maria?"),
         ("Who pays the landlord?", "Who does the landlord pay?"),
     ],
     "case": [
@@ -60,6 +61,8 @@ REFUSED = {
     ],
     "one or all": [
         ("How do I archive a note?", "How do I archive all notes?"),
+        ("Write to a member", "Write to all members"),
+        ("How do I pardon a player?", "How do I pardon all players?"),
         ("Remove one label", "Remove every label"),
     ],
     "another subject": [
@@ -69,6 +72,10 @@ REFUSED = {
     ],
 }
 KEPT = [
+    ("Who did Maria train?", "Who was trained by Maria?"),
+    ("How do I get a copy of my ticket?", "Where can I get a duplicate ticket?"),
+    ("Where do I find my ticket?", "How do I find my ticket?"),
+    ("When is the deadline?", "What is the deadline?"),
     ("Who's the keeper?", "Who is the keeper?"),
     ("Where can I download the form?", "How do I download the form?"),
     ("When are you open?", "What are your opening hours?"),

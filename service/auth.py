@@ -76,7 +76,7 @@ class Keys:
         if not verify and (known := self.remembered(authorization)) is not None:
             return known
         if authorization is None:
-            if await self._keys_exist():
+            if await self.exist():
                 raise Unauthorized
             return _LOCAL
         key_hash = _given(authorization)
@@ -85,7 +85,7 @@ class Keys:
         row = await tenants.key_by_hash(self._db, key_hash=key_hash)
         if row is None:
             self._known.pop(key_hash, None)
-            if not await self._keys_exist():
+            if not await self.exist():
                 # no key is configured: whatever an SDK insists on sending means nothing to us
                 return _LOCAL
             raise Unauthorized("this API key is not known or was revoked")
@@ -96,7 +96,8 @@ class Keys:
         self._known[key_hash] = caller
         return caller
 
-    async def _keys_exist(self) -> bool:
+    async def exist(self) -> bool:
+        """True when some key was made, as of the last second; without any, whoever reaches the service may use it."""
         now = time.monotonic()
         if now - self._looked_at > _RECHECK_S:
             try:

@@ -6,6 +6,7 @@ FastAPI with the same functions, for the documentation and for applications that
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Annotated, Any, Literal, NamedTuple
@@ -141,6 +142,22 @@ class Reply(NamedTuple):
     body: bytes
 
 
+_HERE = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?")
+
+
+class CrossSite(SurehitError):
+    """A web site's page in somebody's browser, where a service without keys trusts whoever reaches it."""
+
+    status, code, title = 403, "cross-site", "Cross-site request"
+
+
+def _foreign_site(scope: Scope) -> str | None:
+    """The web site whose page sends the request; None for programs, and for pages of this machine."""
+    origin = next((v.decode("latin-1") for n, v in scope["headers"] if n == b"origin"), "")
+    scheme, _, site = origin.partition("://")
+    return None if scheme not in ("http", "https") or _HERE.fullmatch(site) else site
+
+
 class HotPath:
     """ASGI: answers the two hot routes and hands everything else on.
 
@@ -177,6 +194,12 @@ class HotPath:
             found = self.begin(scope, body)
             await send_reply(send, found if isinstance(found, Reply) else await found)
             return
+        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
+            try:
+                await self._refuse_foreign(_foreign_site(scope))
+            except SurehitError as error:
+                await send_reply(send, _refusal(error))
+                return
         if scope["type"] == "http" and self._proxy and scope["path"].startswith(PREFIXES):
             await self._proxy()(scope, receive, send)
             return
@@ -195,14 +218,18 @@ class HotPath:
     def begin(self, scope: Scope, body: bytes) -> Reply | Coroutine[Any, Any, Reply]:
         """The reply to a request of a hot route, or the rest of the work for it, to be awaited. Never raises."""
         path = scope["path"]
-        authorization = cache_control = None
+        authorization = cache_control = origin = None
         for name, value in scope["headers"]:
             if name == b"authorization":
                 authorization = value.decode("latin-1")
             elif name == b"cache-control":
                 more = value.decode("latin-1")
                 cache_control = more if cache_control is None else f"{cache_control}, {more}"
+            elif name == b"origin":
+                origin = value
         try:
+            if origin is not None and (site := _foreign_site(scope)) is not None:
+                return self._rest(path, self._begin_foreign(site, scope, body))
             if len(body) > self._max_body:
                 raise _too_large(self._max_body)
             if path == "/v1/store":
@@ -224,6 +251,20 @@ class HotPath:
             return _refusal(error)
         except Exception:
             return _crash(path)
+
+    async def _refuse_foreign(self, site: str | None) -> None:
+        """Without keys, whoever reaches the port is trusted; a page of some web site in a browser here must not be.
+
+        Browsers name the site of every request that could change something. With keys such a page has none to send.
+        """
+        if site is not None and not await self._keys().exist():
+            raise CrossSite(f"a page of {site} may not use a service without API keys")
+
+    async def _begin_foreign(self, site: str, scope: Scope, body: bytes) -> Reply:
+        await self._refuse_foreign(site)
+        headers = [header for header in scope["headers"] if header[0] != b"origin"]
+        found = self.begin({**scope, "headers": headers}, body)
+        return found if isinstance(found, Reply) else await found
 
     def _remember(self, sent: tuple[bytes | None, str | None, bytes], asked: Asked) -> None:
         """Requests that are sent again and again, byte for byte, are read once; their answers are read every time."""

@@ -127,3 +127,48 @@ async def test_tenant_never_comes_from_the_body(sqlite_url: str, tmp_path: Path)
                 "POST", f"/v1/{path}", body | {"tenant": "t2"}, headers=headers
             )
             problem(reply, 422)
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_refused"),
+    [
+        ("https://evil.example", True),
+        ("http://127.0.0.1.evil.example:8080", True),
+        ("http://evil.example:8080", True),
+        ("http://[", True),
+        ("http://localhost:3000", False),
+        ("http://127.0.0.1:8501", False),
+        ("http://[::1]:8501", False),
+        ("null", False),
+        ("vscode-webview://abc", False),
+    ],
+)
+async def test_without_keys_no_web_site_may_use_the_service(
+    sqlite_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    origin: str,
+    is_refused: bool,
+) -> None:
+    """A page in a browser on this machine could send such requests without anybody's leave, and plant answers."""
+    async with running(sqlite_url, tmp_path) as client:
+        for path, body in (
+            ("/v1/store", {"line": "faq", "prompt": "q", "response": "planted"}),
+            ("/v1/lookup", {"line": "faq", "prompt": "q"}),
+            ("/v1/explain", {"line": "faq", "a": "q", "b": "q"}),
+            ("/openai/v1/chat/completions", {"model": "m", "messages": []}),
+        ):
+            reply = await client.http.post(path, json=body, headers={"origin": origin})
+            assert (reply.status_code == 403) == is_refused, (path, reply.text)
+            if is_refused:
+                assert reply.json()["code"] == "cross-site"
+        assert (await client.http.get("/healthz", headers={"origin": origin})).status_code == 200
+        if is_refused:  # with keys, a page that has one may; no browser sends it by itself
+            key = await client.key("t")
+            monkeypatch.setattr(auth, "_RECHECK_S", 0.0)
+            reply = await client.http.post(
+                "/v1/explain",
+                json={"line": "faq", "a": "q", "b": "q"},
+                headers={"origin": origin} | key,
+            )
+            assert reply.status_code != 403

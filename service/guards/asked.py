@@ -20,7 +20,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         "为什么|为何|为啥|什么原因|(?:怎么|咋)(?:还没|没|还不|还是|还在|不(?!同)|又|老是|总是|一直|突然|会[这那]|[这那]么|变(?!更)|成了|少了|多了)"
         "|(?:怎么|咋)[\u4e00-\u9fff]{1,3}不[上了到开出动]",
     ),
-    ("often", "多久[一1]次|多长时间[一1]次|多频繁"),
+    ("often", "(?:多久|多长时间|几天)[\u4e00-\u9fff]{0,3}[一1]次|隔(?:多久|几天|多长时间)|多长时间[一1]次|多频繁"),
     ("soon when", rf"(?:多久|多长时间|几天)(?:以?后|之后|内)?(?:才?能够?|才|可以|会){_SOON_DEED}?|(?:多久|多长时间|几天)(?:以?后|之后|内)?{_SOON_DEED}"),
     ("when", "什么时[候间]|何时|几时|啥时候?|几点钟?|几号(?![楼线航门厅台馆窗站床柜座仓库])|哪一?天|几月|星期几|周几|哪一?年|什么日子"),
     ("long", f"多久|多长时间|多少{_SPAN}|几{_SPAN}(?!前|后|内)"),
@@ -37,11 +37,12 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("count", f"(?:有)?多少[{_COUNTED}]|(?<![好这那十])几[{_COUNTED}]|有多少(?!钱)"),
     (
         "place",
-        rf"(?:哪里|哪儿|哪(?=能|可以)|什么地方|哪个地方|哪些地方|何处)(?:才?能够?|可以){_PLACE_DEED}",
+        rf"(?:哪里|哪儿|哪(?=能|可以)|什么地方|哪个地方|哪些地方|何处)(?:才?能够?|可以){_PLACE_DEED}|去哪[里儿]?{_PLACE_DEED}",
     ),
-    ("doing", "(?:哪里|哪儿|哪(?=能|可以)|[在去到]哪(?=[看查找改设买领办])|什么地方|哪个地方)(?:才?能够?|可以|去|上)?(?=[\u4e00-\u9fff]{2}|[看查找改设买领办])"),
+    ("doing", "(?:哪里|哪儿|哪(?=能|可以)|[在去到]哪(?![儿里个家种些天款一年边])(?=[\u4e00-\u9fff]{2}|[看查找改设买领办])|什么地方|哪个地方)(?:才?能够?|可以|去|上)?(?=[\u4e00-\u9fff]{2}|[看查找改设买领办])"),
     ("where", "哪里|哪儿|[在去到](?:了)?哪(?![个家种些天款一年])|什么地方|哪个地方|何处|什么位置"),
     ("who", "谁(?![都也])|哪位|什么人|哪个人"),
+    ("how what who", "(?:叫|姓)(?:什么|啥)"),
     ("how doing", "(?:怎么|如何|怎样|咋)(?:才?能)?(?:去)?[查找看]"),
     ("how what", "(?:怎么|如何|怎样|咋)(?:说|读|写|念|称呼|叫)"),
     ("way where", "(?:怎么|如何|怎样|咋)(?:走|去|过去|到达)(?=[啊呀呢]?[？?。！!\\s]*$)"),
@@ -75,14 +76,25 @@ _NAMED = tuple(
 _SHORT = 24
 """Characters of a text that asks one thing; a longer one tells of what may be before it asks."""
 _WHETHER = re.compile(
-    r"[吗嘛][？?。！!\s]*$|(?<!什)么[？?\s]*$|(可以|支持|允许|[能行])[不没]\1|是否|能否|可否|可不可以"
+    r"[吗嘛][？?。！!\s]*$|(?<!什)么[？?\s]*$|(可以|支持|允许|需要?|[能行要用])[不没]\1|有没有|是否|能否|可否|可不可以"
 )
 _MAY = re.compile(rf"(?:可以|能|可不可以|允许|能否|可否|支持|支不支持)(?!{_TO_YOU})")
+_WHETHER_IT = (
+    ("may", _MAY),
+    (
+        "need",
+        re.compile(
+            "^(?!.*[钱费])(?:.*(?<![我你您])(?:需要|需不需|必须|要不要|用不用|要)(?!你|您)|.*是否(?!可以|能))"
+        ),
+    ),
+    ("have", re.compile("(?<!没)有(?!.*(?:办法|方法|途径|人|谁|渠道|教程|推荐|的[吗没]))")),
+)
+"""Whether something may be, must be, or is there."""
 _ALIKE = frozenset(
     frozenset(pair.split())
     for pair in (
         "trouble how|trouble why|trouble what|trouble may|doing how|doing where|doing what|doing place|place where"
-        "|soon long|far length|far where|often count|often long|soon fast|doing may"
+        "|soon long|far length|far where|often count|long length|need may|need trouble|need have|need which|have which|have where|have doing|have place|have who|have count|have may|have money|have trouble|soon fast|doing may"
         "|which what|which how|which where|which who|which when|which long|which money|which trouble|which may|which doing|which place"
     ).split("|")
 )
@@ -100,8 +112,9 @@ def asked_han(flat: str) -> frozenset[str]:
             found |= kinds
     polite = "polite" in found
     found.discard("polite")
-    if not found and not polite and _WHETHER.search(flat) and _MAY.search(flat):
-        return frozenset({"may"} if len(flat) <= _SHORT else ())
+    if not found and not polite and _WHETHER.search(flat):
+        whether = (kind for kind, rule in _WHETHER_IT if rule.search(flat))
+        return frozenset(whether if len(flat) <= _SHORT else ())
     if not found or found == {"what"}:
         return _named(rest, frozenset(found))
     return frozenset(found)

@@ -42,6 +42,7 @@ _CLOSED = frozenset({"why", "when"})
 _EFFECT = re.compile(
     r"\bwhat (?:did|does|do|will|would|can|could) .*\b(?:cause|lead to|result in|trigger)\b", re.I
 )
+_WHETHER = frozenset({"may", "need", "have"})
 _TOLD_AT_LENGTH = 10
 """Characters of a Chinese question that says more than a thing and a deed."""
 _HOW_CLASHES = frozenset(
@@ -195,7 +196,8 @@ def question(pair: Alignment) -> Refusal | None:
 def _is_way_or_whether(pair: Alignment, left: frozenset[str], right: frozenset[str]) -> bool:
     """How it is done and whether it may be done: told at length in other words, one answer may serve both."""
     told = min(len(pair.a.text), len(pair.b.text)) >= _TOLD_AT_LENGTH and _has_own_content(pair)
-    return told and (("may" in left and "how" in right) or ("how" in left and "may" in right))
+    whether = not _WHETHER.isdisjoint(left) or not _WHETHER.isdisjoint(right)
+    return told and whether and ("how" in left) != ("how" in right)
 
 
 def _asks_effect(pair: Alignment) -> bool:

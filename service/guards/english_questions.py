@@ -1,26 +1,28 @@
 """Decides what an English question asks by its form: its first word, its subject and its object."""
 
 import re
+from functools import lru_cache
 
 from service.guards.alignment import TEMPLATE, Alignment
-from service.guards.analysis import Analysis
 from service.guards.leftovers import content
 
 _BEING = frozenset("is are was were be".split())
 _MODAL = frozenset("should can could would will may might must shall have has had".split())
 _DOING = frozenset("do does did".split())
 _ASKING = frozenset("who what which whom whose".split())
-_OPENS = frozenset({*_ASKING, "how", "where"})
+_OPENS = frozenset({*_ASKING, "how", "where", "when"})
+_TIMES = frozenset(
+    "deadline date time schedule expiry cutoff hours timetable birthday due end start".split()
+)
+"""What is a time itself: when it is and what it is are one question."""
 _PLACE_DEEDS = frozenset(
-    "get buy purchase collect pick_up eat drink park repair fix rent sit stay sleep".split()
+    "get buy purchase pay collect eat drink park repair fix rent sit stay sleep".split()
 )
 """What is done at a place, so that where it is done is asked of the place and not of the way."""
 _HEAD = re.compile(
     r"\W*(?:so |and |hi,? |hello,? |please,? )?(how|where)\b(?! (?:much|many|long|often|far|old)\b)",
     re.I,
 )
-_SAME_END = 2
-"""Words at the end, the deed and its thing, that two questions worded alike have in common."""
 _FIRST = 4
 """Words within which a question about an object has its do, does or did."""
 
@@ -31,12 +33,7 @@ def another_opening(pair: Alignment) -> tuple[str, str] | None:
     if content(pair.only_a()) or content(pair.only_b()):
         return None
     asked = _way_or_place(pair.a.text), _way_or_place(pair.b.text)
-    if (
-        {*asked} == {"how", "where"}
-        and pair.shared[1] >= _SAME_END
-        and _is_of_place(pair.a)
-        and _is_of_place(pair.b)
-    ):
+    if {*asked} == {"how", "where"} and _end_at_a_place(pair):
         return asked
     if pair.likeness < TEMPLATE or not a or not b or a[0] == b[0] or not {a[0], b[0]} <= _OPENS:
         return None
@@ -45,19 +42,22 @@ def another_opening(pair: Alignment) -> tuple[str, str] | None:
         return None
     if opens <= _ASKING - {"what"} or opens == {"what", "which"} or a[1:2] != b[1:2]:
         return None  # which, who and whom ask for one party
+    if "when" in opens and not _TIMES.isdisjoint((*a, *b)):
+        return None
     return a[0], b[0]
 
 
+@lru_cache(8192)
 def _way_or_place(text: str) -> str:
     """The word that asks how or where at the head of the text as written; the reading makes one of both."""
     head = _HEAD.match(text)
     return head.group(1).lower() if head else ""
 
 
-def _is_of_place(text: Analysis) -> bool:
-    return not _PLACE_DEEDS.isdisjoint(unit.key for unit in text.units) or not (
-        _PLACE_DEEDS.isdisjoint(text.skeleton)
-    )
+def _end_at_a_place(pair: Alignment) -> bool:
+    """Whether the words that both texts end with begin with, or hold, what is done at a place."""
+    end = pair.shared[1]
+    return end > 0 and not _PLACE_DEEDS.isdisjoint(pair.a.skeleton[-end:])
 
 
 def changes_subject(pair: Alignment) -> bool:

@@ -1,6 +1,7 @@
 """Decides what small words tell of time, of turns and of how many: at or until, a day or a time, one or all."""
 
 import re
+from functools import lru_cache
 
 from service.guards.inflections import inflection
 from service.guards.lexicon import english as en
@@ -31,6 +32,7 @@ _BEFORE_DEED = frozenset("to i we you please and".split())
 _OWNERS = frozenset("of the my our your these those".split())
 
 
+@lru_cache(8192)
 def time_words(text: str) -> frozenset[str]:
     """How times of day and days are joined: at, until, by, from, after."""
     return frozenset(
@@ -39,12 +41,14 @@ def time_words(text: str) -> frozenset[str]:
     )
 
 
+@lru_cache(8192)
 def each(text: str) -> frozenset[str]:
     """What something is counted by in Chinese: 每天, 每次."""
     found = (match["each"].removeprefix("个") for match in _EACH.finditer(text))
     return frozenset(_EACH_ALIKE.get(unit, unit) for unit in found)
 
 
+@lru_cache(8192)
 def objects(skeleton: tuple[str, ...]) -> dict[tuple[str, str], str]:
     """Deed and thing to `all` or `one`, for each deed that is done to one thing or to all of them."""
     found = {}

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from service.guards.alignment import Alignment
 
@@ -45,6 +46,7 @@ def other_step(pair: Alignment) -> tuple[str, str] | None:
     return _differ(_steps(pair.a.text), _steps(pair.b.text))
 
 
+@lru_cache(8192)
 def _steps(text: str) -> Counter[str]:
     return Counter(
         f"{match['before']}x" if match["before"] else f"x{match['after']}"
@@ -57,12 +59,13 @@ def other_power(pair: Alignment) -> tuple[str, str] | None:
     found = _differ(_powers(pair.a.text), _powers(pair.b.text))
     if found:
         return found
-    left, right = (Counter(_FACTORIAL.findall(text.text)) for text in (pair.a, pair.b))
+    left, right = _factorials(pair.a.text), _factorials(pair.b.text)
     if left == right or not (_SUM.search(pair.a.text) and _SUM.search(pair.b.text)):
         return None
     return _named(left, "!"), _named(right, "!")
 
 
+@lru_cache(8192)
 def _powers(text: str) -> Counter[str]:
     return Counter(
         "^-" if match["minus"] or match["less"] or match.group().startswith("-") else "^"
@@ -72,8 +75,17 @@ def _powers(text: str) -> Counter[str]:
 
 def other_prefix(pair: Alignment) -> tuple[str, str] | None:
     """Milli against mega."""
-    left, right = (Counter(_PREFIXED.findall(text.text)) for text in (pair.a, pair.b))
-    return _differ(left, right)
+    return _differ(_prefixes(pair.a.text), _prefixes(pair.b.text))
+
+
+@lru_cache(8192)
+def _factorials(text: str) -> Counter[str]:
+    return Counter(_FACTORIAL.findall(text))
+
+
+@lru_cache(8192)
+def _prefixes(text: str) -> Counter[str]:
+    return Counter(_PREFIXED.findall(text))
 
 
 def _differ(left: Counter[str], right: Counter[str]) -> tuple[str, str] | None:

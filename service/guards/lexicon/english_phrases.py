@@ -28,6 +28,8 @@ PHRASES = {
     "single sign-on": "sso",
     "single sign on": "sso",
     "time to live": "ttl",
+    "till": "until",
+    "til": "until",
     "any time": "anytime",
     "at any time": "anytime",
     "at anytime": "anytime",

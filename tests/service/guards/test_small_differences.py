@@ -7,6 +7,8 @@ from service.guards import judge
 REFUSED = {
     "opening": [
         ("What is the night bus?", "Where is the night bus?"),
+        ("How can I park?", "Where can I park?"),
+        ("When is the regatta?", "What is the regatta?"),
         ("Who is the keeper?", "What is the keeper?"),
         ("How do I get a badge?", "Where do I get a badge?"),
         ("How can I buy parsley?", "Where can I buy parsley?"),
@@ -72,6 +74,7 @@ REFUSED = {
     ],
 }
 KEPT = [
+    ("Is the pool open until 9?", "Is the pool open till 9?"),
     ("Who did Maria train?", "Who was trained by Maria?"),
     ("How do I get a copy of my ticket?", "Where can I get a duplicate ticket?"),
     ("Where do I find my ticket?", "How do I find my ticket?"),

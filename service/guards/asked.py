@@ -23,8 +23,9 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("often", "(?:多久|多长时间|几天)[\u4e00-\u9fff]{0,3}[一1]次|隔(?:多久|几天|多长时间)|多长时间[一1]次|多频繁"),
     ("soon when", rf"(?:多久|多长时间|几天)(?:以?后|之后|内)?(?:才?能够?|才|可以|会){_SOON_DEED}?|(?:多久|多长时间|几天)(?:以?后|之后|内)?{_SOON_DEED}"),
     ("when", "什么时[候间]|何时|几时|啥时候?|几点钟?|几号(?![楼线航门厅台馆窗站床柜座仓库])|哪一?天|几月|星期几|周几|哪一?年|什么日子"),
-    ("long", f"多久|多长时间|多少{_SPAN}|几{_SPAN}(?!前|后|内)"),
-    ("money", "(?:怎么|如何)(?:收费|计费|算钱)|多少钱|多少费用|怎么卖|几块钱?|几元|多少元|多少块"),
+    ("long", f"多久|多长时间|多少{_SPAN}|(?<![过这那近])几{_SPAN}(?!前|后|内)"),
+    ("money how", "怎么卖(?=[的呢啊]?[？?。\\s]*$)"),
+    ("money", "(?:怎么|如何)(?:收费|计费|算钱)|多少钱|多少费用|几块钱?|几元|多少元|多少块"),
     ("far", "多远"),
     ("tall", "多高"),
     ("wide", "多宽"),
@@ -34,7 +35,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("fast", "多快"),
     ("length", "多长"),
     ("big", "多大|几岁|多少岁"),
-    ("count", f"(?:有)?多少[{_COUNTED}]|(?<![好这那十])几[{_COUNTED}]|有多少(?!钱)"),
+    ("amount", "(?:多少|几)(?:克|斤|公斤|千克|吨|升|毫升|度|米|厘米|公里|平米|平方)"),
+    ("count", f"(?:有)?多少[{_COUNTED}]|(?<![好这那十和跟过])几[{_COUNTED}]|有多少(?!钱)"),
     (
         "place",
         rf"(?:哪里|哪儿|哪(?=能|可以)|什么地方|哪个地方|哪些地方|何处)(?:才?能够?|可以){_PLACE_DEED}|去哪[里儿]?{_PLACE_DEED}",
@@ -51,6 +53,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("how", "怎么|如何|怎样|咋"),
     ("what", "(?:有|做|干)(?:什么|啥)(?:用|作用|好处|意义)|(?:是|指)(?:个)?(?:什么|啥)(?!样)|(?:什么|啥)(?:叫|是)|(?:什么|啥)意思"),
     ("which", "有(?:什么|哪些|啥)(?!问题|办法|方法|时候|事|意思)"),
+    ("thing", "[要需带备交填吃穿](?:什么|啥)(?!时候|时间|用|码|尺|大小|型|号)"),
 )  # fmt: skip
 """Read in this order, each on what the ones before it left; a rule may stand for two kinds."""
 _READ = tuple((frozenset(kinds.split()), re.compile(rule)) for kinds, rule in _RULES)
@@ -95,7 +98,7 @@ _ALIKE = frozenset(
     for pair in (
         "trouble how|trouble why|trouble what|trouble may|doing how|doing where|doing what|doing place|place where"
         "|soon long|far length|far where|often count|long length|need may|need trouble|need have|need which|have which|have where|have doing|have place|have who|have count|have may|have money|have trouble|soon fast|doing may"
-        "|which what|which how|which where|which who|which when|which long|which money|which trouble|which may|which doing|which place"
+        "|which what|which how|which where|which who|which when|which long|which money|thing which|thing what|thing how|thing trouble|thing need|thing may|thing where|thing doing|amount big|amount heavy|amount far|amount tall|amount length|amount deep|amount wide|amount count|which trouble|which may|which doing|which place"
     ).split("|")
 )
 """Pairs of kinds that one answer may serve; every kind goes with itself."""

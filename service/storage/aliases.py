@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, delete, exists, insert, or_, select
 
 from service.storage.database import Database, Transaction
 from service.storage.models import Alias, Entry
-from service.storage.query import Query
+from service.storage.query import Query, checked
 
 _ADD = Query(
     "add_alias",
@@ -59,7 +59,7 @@ _JOINS = Query(
         Alias.exact_key == bindparam("key"),
         Alias.tenant_id == bindparam("tenant"),
         Entry.exact_key == bindparam("entry_key"),
-        Entry.tenant_id == bindparam("tenant"),
+        checked(Entry.tenant_id) == bindparam("tenant"),
         Entry.response_hash == Alias.response_hash,
         or_(Entry.expires_ms.is_(None), Entry.expires_ms > bindparam("now")),
     )

@@ -22,7 +22,7 @@ from sqlalchemy.dialects import postgresql
 from service.storage import vectors
 from service.storage.database import Database, ReadsAtOnce, Row, Transaction
 from service.storage.models import ApiKey, ChangeCounter, Entry, EntryTag, Line
-from service.storage.query import Query
+from service.storage.query import Query, checked
 from service.storage.worth import weight
 
 CANDIDATE_IDS = 8
@@ -91,7 +91,9 @@ _EXACT = Query(
     .outerjoin(
         Entry,
         and_(
-            Entry.exact_key == bindparam("key"), Entry.tenant_id == bindparam("tenant"), _is_live()
+            Entry.exact_key == bindparam("key"),
+            checked(Entry.tenant_id) == bindparam("tenant"),
+            _is_live(),
         ),
     )
     .where(Line.tenant_id == bindparam("tenant"), Line.name == bindparam("line")),
@@ -105,7 +107,9 @@ _EXACT_WITH_KEY = Query(
     .outerjoin(
         Entry,
         and_(
-            Entry.exact_key == bindparam("key"), Entry.tenant_id == bindparam("tenant"), _is_live()
+            Entry.exact_key == bindparam("key"),
+            checked(Entry.tenant_id) == bindparam("tenant"),
+            _is_live(),
         ),
     )
     .where(
@@ -139,9 +143,9 @@ _STALE = Query(
     "stale",
     select(*_EXACT_COLUMNS).where(
         Entry.exact_key == bindparam("key"),
-        Entry.tenant_id == bindparam("tenant"),
-        Entry.expires_ms <= bindparam("now"),
-        Entry.expires_ms > bindparam("expired_after"),
+        checked(Entry.tenant_id) == bindparam("tenant"),
+        Entry.expires_ms + 0 <= bindparam("now"),  # found by its key, not by when it ended
+        Entry.expires_ms + 0 > bindparam("expired_after"),
     ),
     reads_few=True,
 )
@@ -169,8 +173,8 @@ _LIVE = Query(
         Entry.hits,
     ).where(
         Entry.id.in_([bindparam(f"id{n}") for n in range(CANDIDATE_IDS)]),
-        Entry.tenant_id == bindparam("tenant"),
-        Entry.partition == bindparam("partition"),
+        checked(Entry.tenant_id) == bindparam("tenant"),
+        checked(Entry.partition) == bindparam("partition"),
         _is_live(),
     ),
     reads_few=True,
@@ -325,7 +329,9 @@ _ONE = Query(
         Entry.fingerprint,
         Entry.quarantined,
         Entry.hits,
-    ).where(Entry.id == bindparam("id"), Entry.tenant_id == bindparam("tenant"), _is_live()),
+    ).where(
+        Entry.id == bindparam("id"), checked(Entry.tenant_id) == bindparam("tenant"), _is_live()
+    ),
     reads_few=True,
 )
 _TAGS = Query(

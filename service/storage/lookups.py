@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql
 
 from service.storage.database import Database, Row, Transaction
 from service.storage.models import Counter, Feedback, Lookup, ReviewItem
-from service.storage.query import Query
+from service.storage.query import Query, checked
 
 _log_row = postgresql.insert(Lookup.__table__)  # type: ignore[arg-type]
 _ADD = Query(
@@ -49,7 +49,7 @@ _GET = Query(
         Lookup.response_hash,
         Lookup.score,
         Lookup.outcome,
-    ).where(Lookup.id == bindparam("lookup_id"), Lookup.tenant_id == bindparam("tenant")),
+    ).where(Lookup.id == bindparam("lookup_id"), checked(Lookup.tenant_id) == bindparam("tenant")),
     reads_few=True,
 )
 _STATS = Query(

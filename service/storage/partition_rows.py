@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, func, select
 
 from service.storage.database import Database, Readable, Row
 from service.storage.models import ChangeCounter, Entry
-from service.storage.query import Query, change_horizon
+from service.storage.query import Query, change_horizon, checked
 
 _CHANGED = Query(
     "changed_in_partition",
@@ -17,7 +17,7 @@ _CHANGED = Query(
     .where(
         Entry.partition == bindparam("partition"),
         Entry.change_seq >= bindparam("since"),
-        Entry.tenant_id == bindparam("tenant"),
+        checked(Entry.tenant_id) == bindparam("tenant"),
     )
     .order_by(Entry.change_seq, Entry.id),
     reads_few=True,
@@ -27,7 +27,7 @@ _OF_PARTITION = (
     .where(
         Entry.partition == bindparam("partition"),
         Entry.change_seq >= bindparam("since"),
-        Entry.tenant_id == bindparam("tenant"),
+        checked(Entry.tenant_id) == bindparam("tenant"),
     )
     .order_by(Entry.change_seq, Entry.id)
 )
@@ -57,7 +57,7 @@ _SEARCHABLE = Query(
     select(Entry.id)
     .where(
         Entry.partition == bindparam("partition"),
-        Entry.tenant_id == bindparam("tenant"),
+        checked(Entry.tenant_id) == bindparam("tenant"),
         Entry.vector.is_not(None),
     )
     .limit(1),

@@ -129,7 +129,13 @@ class PostgresqlDatabase:
             reconnect_timeout=RETRY_S,  # then it starts anew, when somebody next asks for a connection
             kwargs=settings,
         )
-        settings = {"conninfo": self._conninfo, **settings}
+        # plans are kept, and the first are made while the tables are empty, where reading all of one looks cheapest
+        by_index = self._options | {"enable_seqscan": "off"}
+        settings = {
+            **settings,
+            **connection_settings(self._conninfo, statement_s=self._budget_s, **by_index),
+            "conninfo": self._conninfo,
+        }
         self._pipelines = [
             Pipeline(settings, wait_s=self._budget_s + GRACE_S) for _ in range(PIPELINES)
         ]

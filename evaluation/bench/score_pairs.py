@@ -24,6 +24,7 @@ import numpy as np
 
 from evaluation.bench.score_traffic import embed
 from evaluation.evidence import BoolArray, FloatArray
+from evaluation.score.grouping import Groups
 from evaluation.score.pairs import Rows
 from evaluation.score.region_training import fit_region, space_of
 from evaluation.score.training import fit
@@ -277,24 +278,16 @@ def recall_at(score: FloatArray, good: BoolArray, cap: float) -> float:
 
 def sides_of(pairs: Sequence[tuple[str, str, bool]]) -> dict[str, bool]:
     """True for each text to learn from; texts joined by reusable pairs, however many, are on one side."""
-    parent: dict[str, str] = {}
-
-    def root(text: str) -> str:
-        parent.setdefault(text, text)
-        while parent[text] != text:
-            parent[text] = parent[parent[text]]
-            text = parent[text]
-        return text
-
+    joined = Groups()
     for a, b, is_reusable in pairs:
-        first, second = root(a), root(b)
         if is_reusable:
-            parent[first] = second
+            joined.join(a, b)
+    texts = dict.fromkeys(text for a, b, _ in pairs for text in (a, b))
     least: dict[str, str] = {}
-    for text in list(parent):
-        name = root(text)
+    for text in texts:
+        name = joined.root(text)
         least[name] = min(least.get(name, text), text)
-    return {text: _side(least[root(text)]) for text in parent}
+    return {text: _side(least[joined.root(text)]) for text in texts}
 
 
 def _side(text: str) -> bool:

@@ -22,6 +22,7 @@ import numpy as np
 from tokenizers import Tokenizer, processors
 
 from evaluation.evidence import BoolArray, FloatArray, IntArray
+from evaluation.score.grouping import Groups
 from evaluation.score.region_training import MOST_WEIGHT
 from index.embedding import bundled, minilm, wordpiece
 from index.embedding.bert_onnx import PairHead, build_pair_graph
@@ -66,20 +67,12 @@ def parts_of(texts: Sequence[tuple[str, str]]) -> IntArray:
 
     Large groups are placed first, each where most is lacking; deterministic.
     """
-    parent: dict[str, str] = {}
-
-    def root(text: str) -> str:
-        parent.setdefault(text, text)
-        while parent[text] != text:
-            parent[text] = parent[parent[text]]
-            text = parent[text]
-        return text
-
+    joined = Groups()
     for stored, asked in texts:
-        parent[root(stored)] = root(asked)
+        joined.join(stored, asked)
     groups: dict[str, list[int]] = {}
     for i, (stored, _) in enumerate(texts):
-        groups.setdefault(root(stored), []).append(i)
+        groups.setdefault(joined.root(stored), []).append(i)
     part = np.zeros(len(texts), dtype=np.int64)
     lacking = [share * len(texts) for share in SHARES]
     for members in sorted(groups.values(), key=lambda g: (-len(g), g[0])):

@@ -11,25 +11,21 @@ from service.storage.database import Database, Readable, Row
 from service.storage.models import ChangeCounter, Entry
 from service.storage.query import Query, change_horizon, checked
 
+_SINCE = (
+    Entry.partition == bindparam("partition"),
+    Entry.change_seq >= bindparam("since"),
+    checked(Entry.tenant_id) == bindparam("tenant"),
+)
+_IN_ORDER = (Entry.change_seq, Entry.id)
 _CHANGED = Query(
     "changed_in_partition",
-    select(Entry.id, change_horizon(Entry.change_seq))
-    .where(
-        Entry.partition == bindparam("partition"),
-        Entry.change_seq >= bindparam("since"),
-        checked(Entry.tenant_id) == bindparam("tenant"),
-    )
-    .order_by(Entry.change_seq, Entry.id),
+    select(Entry.id, change_horizon(Entry.change_seq)).where(*_SINCE).order_by(*_IN_ORDER),
     reads_few=True,
 )
 _OF_PARTITION = (
     select(Entry.id, Entry.vector, change_horizon(Entry.change_seq))
-    .where(
-        Entry.partition == bindparam("partition"),
-        Entry.change_seq >= bindparam("since"),
-        checked(Entry.tenant_id) == bindparam("tenant"),
-    )
-    .order_by(Entry.change_seq, Entry.id)
+    .where(*_SINCE)
+    .order_by(*_IN_ORDER)
 )
 _FEW = 64
 _FEW_VECTORS = Query("few_vectors_of_partition", _OF_PARTITION.limit(_FEW), reads_few=True)

@@ -41,6 +41,13 @@ _forks.set_forkserver_preload(
 )
 
 
+def steer(file: Path, to: str) -> None:
+    """Say something to a worker that reads the file at any moment: the old text or the new one, never an empty file."""
+    beside = file.with_name(f"{file.name}.next")
+    beside.write_text(to)
+    beside.replace(file)
+
+
 class Worker:
     """A service that can be killed."""
 

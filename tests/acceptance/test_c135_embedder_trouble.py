@@ -15,6 +15,7 @@ from index.types import ModelNotInstalled, Vectors
 from service.cache import Cache
 from tests.service.proxy.rig import Rig, cache_status, rigged
 from tests.two_workers import two_rigged, until
+from tests.workers import steer
 
 ASKED = "How do I enable audit logging for a workspace?"
 REWORDED = "How can I switch on audit logging for a workspace?"
@@ -134,7 +135,7 @@ def test_c135_models_of_two_workers_fall_ill_and_recover(database_url: str, tmp_
             if trouble != "absent":
                 assert rig.chat(asked).status_code == 200
                 until(lambda a=asked: _details(rig, a + "?"), {"semantic"})
-            rig.pair.model.write_text(trouble)
+            steer(rig.pair.model, trouble)
             assert rig.chat(asked).status_code == 200
             assert _details(rig, asked) == {"exact"}
             for n in range(2):  # once to each worker
@@ -144,7 +145,7 @@ def test_c135_models_of_two_workers_fall_ill_and_recover(database_url: str, tmp_
                 assert ill.status_code == 200
                 assert cache_status(ill)["detail"] == "degraded"
             until(lambda: {semantic(rig) for _ in range(2)}, {"degraded"})
-            rig.pair.model.write_text("hash")
+            steer(rig.pair.model, "hash")
             until(lambda a=asked: _details(rig, a + "??"), {"semantic"})
             # what was stored meanwhile is found by meaning, too
             until(lambda a=later: _details(rig, f"{a} Number 0, please?"), {"semantic"})

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.faults.parts import Clients, Row, make_line
-from tests.workers import worker
+from tests.workers import steer, worker
 
 HOUR_S = 3600
 
@@ -60,7 +60,7 @@ async def _jump(
         began = time.monotonic()
         waiting = asyncio.create_task(http.post("/v1/lookup", json=asked | {"wait_ms": 1500}))
         await asyncio.sleep(0.3)
-        await asyncio.to_thread(ahead.write_text, str(to_s))
+        await asyncio.to_thread(steer, ahead, str(to_s))
         assert (await waiting).status_code == 200
         waited = time.monotonic() - began
         await clients.told(5)

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from tests.faults.parts import LIMITS, Clients, Row, make_line
-from tests.workers import Worker, worker
+from tests.workers import Worker, steer, worker
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -49,7 +49,7 @@ async def test_the_model_hangs_or_dies(tmp_path: Path, sqlite_url: str, row: Row
             async with httpx2.AsyncClient(base_url=one.url, timeout=30) as http:
                 await clients.store(http)
                 assert (await _asked(http, f"{state} 1?"))[0] == "semantic"
-                model.write_text(state)
+                steer(model, state)
                 slowest = 0.0
                 for n in range(4):
                     how, took = await _asked(http, f"other words {state} {n}")
@@ -58,7 +58,7 @@ async def test_the_model_hangs_or_dies(tmp_path: Path, sqlite_url: str, row: Row
                     assert (await _asked(http, f"{state} 1"))[0] == "exact"
                     await clients.store(http)
                 assert (await http.get("/readyz")).json()["semantic"] == "degraded"
-                model.write_text("hash")
+                steer(model, "hash")
                 recovery = await _semantic_again(http, f"{state} 1??")
                 # what was stored without a vector gets one in the background
                 late = await _semantic_again(http, f"{state} 4?")

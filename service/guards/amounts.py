@@ -152,6 +152,8 @@ def _part(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:
     first = at + (tokens[at].key in _ARTICLES)
     value = q.FRACTION_WORDS[key_at(tokens, first)]
     used = first - at + 1
+    of = key_at(tokens, at + used) == "of" and key_at(tokens, at + used + 1) in _ARTICLES
+    used += of and key_at(tokens, at + used + 2) in q.SCALES  # a quarter of a million
     if key_at(tokens, at + used) in _ARTICLES:
         nxt = key_at(tokens, at + used + 1)
         if nxt in q.SCALES:

@@ -7,7 +7,8 @@ longer one (多 in 多久 and 多大, 怎么 in 怎么样) or asks for something
 import re
 from functools import lru_cache
 
-_COUNTED = "个人家种名位只条张本台辆间层次回款项页份件座套部门处类道颗瓶袋箱档级步"
+COUNTED = "个人家种名位只条张本台辆间层次回款项页份件座套部门处类道颗瓶袋箱档级步折"
+"""Chinese measure words of one character that stand behind 几 and 多少."""
 _SPAN = "(?:个)?(?:天|小时|钟头|分钟|工作日|年|月|星期|周)"
 _TO_YOU = "(?:请|麻烦)?(?:你|您)?(?:再)?(?:帮|给我|告诉|教|推荐|介绍|替我|说|讲|解释)"
 _PLACE_DEED = "(?:维修|修(?![改正订复剪])|买|吃|喝|停车|住|玩|打印|洗|租|领|取|寄|看病|理发|加油|充电|换汇|兑换|拍照|体检|学)"
@@ -25,7 +26,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("when", "什么时[候间]|何时|几时|啥时候?|几点钟?|几号(?![楼线航门厅台馆窗站床柜座仓库])|哪一?天|几月|星期几|周几|哪一?年|什么日子"),
     ("long", f"多久|多长时间|多少{_SPAN}|(?<![过这那近])几{_SPAN}(?!前|后|内)"),
     ("money how", "怎么卖(?=[的呢啊]?[？?。\\s]*$)"),
-    ("money", "(?:怎么|如何)(?:收费|计费|算钱)|多少钱|多少费用|几块钱?|几元|多少元|多少块"),
+    ("money", "(?:费用?|利息)(?:是)?(?:怎么|如何)(?:收取?|计算?|算|扣)(?=[的呢]?[？?。\\s]*$)|(?:怎么|如何)(?:收费|计费|算钱)|多少钱|多少费用|几块钱?|几元|多少元|多少块"),
     ("far", "多远"),
     ("tall", "多高"),
     ("wide", "多宽"),
@@ -36,7 +37,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("length", "多长"),
     ("big", "多大|几岁|多少岁"),
     ("amount", "(?:多少|几)(?:克|斤|公斤|千克|吨|升|毫升|度|米|厘米|公里|平米|平方)"),
-    ("count", f"(?:有)?多少[{_COUNTED}]|(?<![好这那十和跟过])几[{_COUNTED}]|有多少(?!钱)"),
+    ("count", f"(?:有)?多少[{COUNTED}]|(?<![好这那十和跟过])几[{COUNTED}]|有多少(?!钱)"),
     (
         "place",
         rf"(?:哪里|哪儿|哪(?=能|可以)|什么地方|哪个地方|哪些地方|何处)(?:才?能够?|可以){_PLACE_DEED}|去哪[里儿]?{_PLACE_DEED}",
@@ -44,6 +45,9 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("doing", "(?:哪里|哪儿|哪(?=能|可以)|[在去到]哪(?![儿里个家种些天款一年边])(?=[\u4e00-\u9fff]{2}|[看查找改设买领办])|什么地方|哪个地方)(?:才?能够?|可以|去|上)?(?=[\u4e00-\u9fff]{2}|[看查找改设买领办])"),
     ("where", "哪里|哪儿|[在去到](?:了)?哪(?![个家种些天款一年])|什么地方|哪个地方|何处|什么位置"),
     ("who", "谁(?![都也])|哪位|什么人|哪个人"),
+    ("result", "会(?:怎么?样|如何|咋样|发生什么|出现什么|有(?:什么|啥|哪些)(?:后果|影响|结果))|有(?:什么|啥|哪些)(?:后果|结果)"),
+    ("one", "哪(?:家|个|款|种|位|条|件|部|本|台|辆|间|座|所)(?!时[候间]|月|人|地方)"),
+    ("count", "(?:便宜|贵|高|低|差|省|涨|降|多|少|快|慢|大|小|重|轻|长|短)(?:了|出)?多少(?!钱|元|块)"),
     ("how what who", "(?:叫|姓)(?:什么|啥)"),
     ("how doing", "(?:怎么|如何|怎样|咋)(?:才?能)?(?:去)?[查找看]"),
     ("how what", "(?:怎么|如何|怎样|咋)(?:说|读|写|念|称呼|叫)"),
@@ -58,12 +62,12 @@ _RULES: tuple[tuple[str, str], ...] = (
 """Read in this order, each on what the ones before it left; a rule may stand for two kinds."""
 _READ = tuple((frozenset(kinds.split()), re.compile(rule)) for kinds, rule in _RULES)
 _WAYS = "方法|步骤|流程|教程|方式|办法|途径|渠道|攻略|做法|用法"
-_ENDS_WITH_WAY = re.compile(rf"(?:{_WAYS})[？?。！!\s]*$")
-_NAMED = tuple(
-    (frozenset(kinds.split()), re.compile(rule))
+_NAMES = tuple(
+    (frozenset(kinds.split()), rule)
     for kinds, rule in (
-        ("", "电话|号码|邮箱|密码|单号|账号|编号|区别|条件|要求|作用|意义|内容|规则|政策|标准"),
-        ("money", "价格|价钱|费用|收费|资费|价位|人均|运费|票价|手续费"),
+        ("", "电话|号码|邮箱|密码|单号|账号|编号|区别|作用|意义|内容|规则|政策|标准"),
+        ("terms", "条件|要求|资格|门槛"),
+        ("money", "价格|价钱|费用|收费|资费|价位|人均|运费|票价|手续费|金额"),
         ("how", _WAYS),
         ("where", "位置|地址|地点|地方"),
         ("when long soon", "时间"),
@@ -75,7 +79,11 @@ _NAMED = tuple(
         ("trouble", "问题|情况|故障"),
     )
 )
+_NAMED = tuple((kinds, re.compile(rule)) for kinds, rule in _NAMES)
+_ENDS_WITH = tuple((kinds, re.compile(rf"(?:{rule})[？?。！!\s]*$")) for kinds, rule in _NAMES)
 """What the thing asked for is called: 地址是什么 asks where, as 在哪里 does."""
+_WISHES = re.compile("[我请帮]|想要?(?!象)")
+"""A text that wants something done and names no thing to be told (我想改预订日期)."""
 _SHORT = 24
 """Characters of a text that asks one thing; a longer one tells of what may be before it asks."""
 _WHETHER = re.compile(
@@ -93,15 +101,41 @@ _WHETHER_IT = (
     ("have", re.compile("(?<!没)有(?!.*(?:办法|方法|途径|人|谁|渠道|教程|推荐|的[吗没]))")),
 )
 """Whether something may be, must be, or is there."""
+_FOR_A_WAY = re.compile("办法|方法|途径|渠道|教程|推荐|人|谁")
+"""Whether there is a way, or somebody who knows: asks for the way."""
 _ALIKE = frozenset(
     frozenset(pair.split())
     for pair in (
         "trouble how|trouble why|trouble what|trouble may|doing how|doing where|doing what|doing place|place where"
         "|soon long|far length|far where|often count|long length|need may|need trouble|need have|need which|have which|have where|have doing|have place|have who|have count|have may|have money|have trouble|soon fast|doing may"
         "|which what|which how|which where|which who|which when|which long|which money|thing which|thing what|thing how|thing trouble|thing need|thing may|thing where|thing doing|amount big|amount heavy|amount far|amount tall|amount length|amount deep|amount wide|amount count|which trouble|which may|which doing|which place"
+        "|one what|one which|one how|one where|one who|one when|one place|one doing|one thing|one may|one have|one need|one state|one trouble|one way|one yes"
+        "|terms which|terms what|terms need|terms thing|terms may|terms have|terms who|terms trouble|terms big|terms tall|terms heavy|terms count|terms amount|terms long|terms length|terms when"
+        "|yes may|yes need|yes have|yes money|yes long|yes when|yes soon|yes often|yes far|yes tall|yes wide|yes deep|yes thick|yes heavy|yes fast|yes length|yes big|yes amount|yes state|yes trouble|yes result|yes what|yes which|yes thing|yes terms|yes doing|yes place|yes where|yes who|yes way"
+        "|result what|result which|result may|result have"
     ).split("|")
 )
 """Pairs of kinds that one answer may serve; every kind goes with itself."""
+
+
+_STARTS = re.compile(
+    "(?:几点钟?|什么时[候间]|何时|几时|哪一?天|几号)(?:才|能|可以|会|就)?(?:开始|开(?![到过])|起|上班)|从(?:几点|什么时[候间]|哪一?天|几号)|(?:开始|开门|上班|起始)时间"
+)
+_ENDS = re.compile(
+    "到(?:几点|什么时[候间]|何时|哪一?天|几号)(?!了)|(?:几点钟?|什么时[候间]|何时|几时|哪一?天|几号)(?:才|能|可以|会|就)?(?:结束|关|打烊|下班|截止|停|到期|散)|(?:结束|关门|打烊|下班|截止)时间"
+)
+
+
+def start_or_end(left: str, right: str) -> bool:
+    """Whether one Chinese text asks when something begins, and the other when it ends."""
+    return {_edge(left), _edge(right)} == {"start", "end"}
+
+
+@lru_cache(8192)
+def _edge(flat: str) -> str:
+    """Which end of a span the text asks for; "" where it names none or both."""
+    told = [name for name, rule in (("start", _STARTS), ("end", _ENDS)) if rule.search(flat)]
+    return told[0] if len(told) == 1 else ""
 
 
 @lru_cache(8192)
@@ -116,18 +150,21 @@ def asked_han(flat: str) -> frozenset[str]:
     polite = "polite" in found
     found.discard("polite")
     if not found and not polite and _WHETHER.search(flat):
-        whether = (kind for kind, rule in _WHETHER_IT if rule.search(flat))
-        return frozenset(whether if len(flat) <= _SHORT else ())
-    if not found or found == {"what"}:
+        whether = frozenset(kind for kind, rule in _WHETHER_IT if rule.search(flat))
+        plainly = frozenset({"yes"} if not _FOR_A_WAY.search(flat) else ())
+        return (whether or plainly) if len(flat) <= _SHORT else frozenset()
+    if not found or found == {"what"} or (found <= {"what", "which"} and len(flat) <= _SHORT):
         return _named(rest, frozenset(found))
     return frozenset(found)
 
 
 def _named(rest: str, found: frozenset[str]) -> frozenset[str]:
-    """The kinds that the name of the thing asked for tells; a text that ends with a way asks how."""
-    if not found:
-        return frozenset({"how"} if _ENDS_WITH_WAY.search(rest) else ())
-    return next((kinds for kinds, rule in _NAMED if rule.search(rest)), found)
+    """The kinds that the name of the thing asked for tells; a text that asks nothing must end with it."""
+    if not found and _WISHES.search(rest):
+        return found
+    rules = _NAMED if found else _ENDS_WITH
+    named = next((kinds for kinds, rule in rules if rule.search(rest)), found)
+    return named if named or "what" in found else found
 
 
 def another_question(left: str, right: str) -> tuple[frozenset[str], frozenset[str]] | None:

@@ -5,11 +5,31 @@ from collections import Counter
 from itertools import zip_longest
 
 from service.guards.alignment import Alignment
+from service.guards.analysis import Analysis, analyse
 from service.guards.refusal import Refusal
 from service.guards.units import Unit
-from service.guards.written import other_case, other_step
+from service.guards.written import other_case, other_name_in_code, other_step
 
 _HAN = re.compile("[\u4e00-\u9fff]")
+_QUOTED = re.compile(r"`([^`\n]+)`")
+
+
+def quoted_alike(a: Analysis, b: Analysis) -> tuple[Analysis, Analysis]:
+    """Two texts with the code that one of them has between backticks put so in the other, too."""
+    if ("`" in a.text) == ("`" in b.text) or a.source or b.source:
+        return a, b
+    return _quoted_as(a, b), _quoted_as(b, a)
+
+
+def _quoted_as(text: Analysis, other: Analysis) -> Analysis:
+    if "`" in text.text:
+        return text
+    literals = sorted({*_QUOTED.findall(other.text)}, key=lambda literal: (-len(literal), literal))
+    if not literals:
+        return text
+    rule = "|".join(re.escape(literal.strip()) for literal in literals)
+    written = re.sub(rf"(?<![\w.-])(?:{rule})(?![\w(-])", r"`\g<0>`", text.text, flags=re.A)
+    return analyse(written) if written != text.text else text
 
 
 def language(pair: Alignment) -> Refusal | None:
@@ -28,7 +48,7 @@ def code(pair: Alignment) -> Refusal | None:
     moved = _moved_line(pair.a.indents, pair.b.indents)
     if moved:
         return Refusal("code", f"another indentation: {moved}"[:200])
-    otherwise = other_case(pair) or other_step(pair)
+    otherwise = other_case(pair) or other_name_in_code(pair) or other_step(pair)
     if otherwise:
         return Refusal("code", f"{otherwise[0]} vs {otherwise[1]}"[:200])
     if not pair.a.code and not pair.b.code and not pair.only_a("op") and not pair.only_b("op"):

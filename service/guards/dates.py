@@ -22,7 +22,7 @@ def take_date(tokens: list[Token], at: int, found: Amounts) -> int:
     if token.kind == "isodate":
         parts = [int(part) for part in key.replace("/", "-").replace(".", "-").split("-")]
         names = ("year", "month", "day") if parts[0] > 31 else ("day", "month", "year")
-        found.dates += [f"{name}={part}" for name, part in zip(names, parts, strict=True)]
+        found.dates += [f"{name}={part}" for name, part in zip(names, parts, strict=False)]
         used = 1
     elif token.kind == "time":
         found.dates.append(f"time={q.clock(key)}")

@@ -33,8 +33,10 @@ def extra(pair: Alignment) -> Refusal | None:
         and min(weight(own_content(pair.only_a())), weight(own_content(pair.only_b())))
         >= REWORDED_WEIGHT
     )
-    for text, places in ((pair.a, pair.left_a), (pair.b, pair.left_b)):
-        asked = _narrowed(text, places, zh.SAID_OTHERWISE if reworded else frozenset())
+    sides = ((pair.a, pair.left_a, pair.b), (pair.b, pair.left_b, pair.a))
+    for text, places, other in sides:
+        said = zh.SAID_OTHERWISE if reworded else frozenset[str]()
+        asked = _narrowed(text, places, said | (zh.ROLES if _asks_for_all(text, other) else said))
         if asked:
             return Refusal("extra", f"{asked} on one side only")
     left, right = own_content(pair.only_a()), own_content(pair.only_b())
@@ -66,6 +68,16 @@ def _other_head(pair: Alignment, text: Analysis, places: list[int]) -> bool:
         if behind and ends and _is_thing(text.units[place]) and _is_thing(text.units[place - 1]):
             return True
     return False
+
+
+def _asks_for_all(text: Analysis, other: Analysis) -> bool:
+    """Whether a text asks how or where a kind of person does what the other asks for the asker."""
+    role = bool(text.units) and text.units[0].key in zh.ROLES
+    return (
+        role
+        and other.marks.mine
+        and {text.marks.question, other.marks.question} <= {"how", "where"}
+    )
 
 
 def _is_thing(unit: Unit) -> bool:

@@ -173,8 +173,10 @@ def _reworded(pair: Alignment) -> bool:
     return max((words_a - words_b).total(), (words_b - words_a).total()) > _MOST_OTHER_WORDS
 
 
-_PERSONS = dict.fromkeys("i me my we us our 我 我们 给我".split(), "first") | dict.fromkeys(
-    "he him his she her they them their 他 她 他们 她们".split(), "third"
+_PERSONS = dict.fromkeys(
+    "i me my we us our 我 我们 给我 我的 我们的 我自己 咱 咱们 俺 俺们".split(), "first"
+) | dict.fromkeys(
+    "he him his she her they them their 他 她 他们 她们 他的 她的 他们的 她们的".split(), "third"
 )
 _ACTING_AND_ACTED = {("i",), ("me",)}
 """The asker does it in one text, and it is done to the asker in the other."""
@@ -217,7 +219,7 @@ def _places_swapped(pair: Alignment) -> str:
 
 def _kinds_swapped(pair: Alignment) -> str:
     """`is X a Y` and `is Y an X`, and who does it to whom (I him, he me)."""
-    a, b = _plain_words(pair.a), _plain_words(pair.b)
+    a, b = _plainest_words(pair.a), _plainest_words(pair.b)
     if len(a) == len(b) == 3 and a[0] == b[0] == "be" and a[1:] == b[:0:-1] and a[1] != a[2]:
         return f"{a[1]} {a[2]} vs {a[2]} {a[1]}"
     persons_a, persons_b = (
@@ -242,6 +244,11 @@ def _plain_words(text: Analysis) -> list[str]:
     """The lemmas of a text without articles; a letter in a Chinese text is none."""
     small = _ARTICLES if text.script != "han" else frozenset[str]()
     return [inflection(key).lemma for key in text.skeleton if key not in small]
+
+
+def _plainest_words(text: Analysis) -> list[str]:
+    """The lemmas of a text without articles and words for all."""
+    return [word for word in _plain_words(text) if word not in en.UNIVERSAL]
 
 
 def _names_one_thing(words: list[str], start: int, end: int) -> bool:

@@ -8,7 +8,7 @@ from service.guards import quantity as q
 _NUMERAL = "零〇一二两三四五六七八九十百千万亿"
 _MEASURES = (
     "个位名条款种次份间座家只本张件岁人天年月日号周米元块斤章节页集期代楼层室点分秒小公千厘毫平"
-    "版折倍行列题步杯碗台部辆套场届级度字句段季克升吨亩兆英晚夜趟成毛角"
+    "版折倍行列题步刻杯碗台部辆套场届级度字句段季克升吨亩兆英晚夜趟成毛角"
 )
 _HALF_UNIT = "小时|钟头|天|年|月|公里|斤|公斤|米"
 _PROTECTED = (
@@ -24,6 +24,7 @@ _NUMBER = re.compile(
     rf"|(?P<day>(?:星期|周|礼拜)[一二三四五六日天](?![{_NUMERAL}]))"
     rf"|(?P<digits>\d+(?:\.\d+)?)\s?(?P<scale>[千百](?![克米瓦卡])|[万亿]+)"
     rf"|(?P<halved>[{_NUMERAL}]|\d+)个半(?P<halved_unit>{_HALF_UNIT})"
+    rf"|(?P<half_after>[{_NUMERAL}]|\d+)(?P<half_after_unit>天|年|小时|公里|公斤|斤|里|米|周|岁)半(?![价径夜票路])"
     rf"|半个?(?P<half_unit>{_HALF_UNIT})"
     rf"|(?P<run>[{_NUMERAL}]+(?:点[{_NUMERAL}]+)?)"
 )
@@ -63,6 +64,8 @@ def _digits(match: re.Match[str], text: str) -> str:
         whole = match.group("halved")
         number = Fraction(whole) if whole.isdigit() else q.han_number(whole)
         return f"{_plain((number or 0) + Fraction(1, 2))}{match.group('halved_unit')}"
+    if match.group("half_after"):
+        return f"{_plain(_value(match['half_after']) + Fraction(1, 2))}{match['half_after_unit']}"
     if match.group().startswith("半"):
         return f"0.5{match.group('half_unit')}"
     run = match.group("run")

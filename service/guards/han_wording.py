@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
+from service.guards.asked import COUNTED
 from service.guards.lexicon import chinese as zh
 
 _A_NOT_A = re.compile(r"([\u4e00-\u9fff]{1,2})[不没]\1")
@@ -39,6 +40,38 @@ _WHICH_NUMBER = re.compile(
 )
 _WHOLE_WEEKEND = re.compile(r"(?:周|星期|礼拜)六(?:、|和|跟|及|与)?(?:周|星期|礼拜)?[日天]")
 _REDUCED = re.compile(r"打(?=[\d一二三四五六七八九.]+折)")
+_HOW_MANY = re.compile(rf"多少(?=[{COUNTED}])")
+"""多少个 asks as 几个 does."""
+_TAKES_HOW_LONG = re.compile("(?<=[要花用得])多长(?!时间|的)")
+_SOLD_AT = re.compile(
+    r"^(?!.*(?:旧|二手|闲置|废|我|自己|自家))(?P<thing>.*)怎么卖(?=[的呢啊]?[？?。\s]*$)"
+)
+"""苹果怎么卖 asks for the price, 旧手机怎么卖 for the way."""
+_HOURS = re.compile(r"(?:几点|什么时候)(?:能|可以|会)?(营业|开放|上班|上课)(?![到以至前后])")
+"""几点营业 asks for 营业时间."""
+_CHEAPEST = re.compile(
+    r"(?:价格|价钱|价位|收费|费用|票价|售价|单价|房价)最(?P<level>低|高)|最(?:实惠|省钱|划算)|最(?P<bound>低|高)价(?!格)"
+)
+_PLACES_OF_CITY = re.compile(
+    "(?:北京|上海|广州|深圳|成都|西安|杭州|南京|昆明|重庆|武汉|长沙|青岛|哈尔滨|天津|厦门|郑州|沈阳|大连|海口|三亚)"
+    "(?=(?:首都|大兴|浦东|虹桥|白云|宝安|双流|天府|咸阳|萧山|禄口|长水|江北|天河|黄花|胶东|太平|滨海|高崎|新郑|桃仙|周水子|美兰|凤凰)(?:国际)?机场)"
+)
+"""The name of an airport tells its city."""
+_SERVER = re.compile("(测试|正式|体验)服(?![务装饰用气从])")
+_STAGE_NAMES = re.compile(
+    r"(?<![A-Za-z])(?P<stage>test|testing|qa|uat|prod|production|live|pre|preprod|staging|stage|dev|development|sandbox) ?环境",
+    re.I,
+)
+_ALIKE_STAGES = {"test": "testing", "qa": "testing", "uat": "testing", "live": "prod", "production": "prod", "pre": "staging",
+                 "preprod": "staging", "stage": "staging", "development": "dev"}  # fmt: skip
+_UNDER = re.compile(
+    "(?:不满|未满|不足|不到)(?P<amount>[\\d一二两三四五六七八九十百千万]+[\u4e00-\u9fff]{1,2}?)(?=[的可能要需会有是，,？?]|$)"
+)
+"""不满18岁: under it."""
+_FEE_CHARGED = re.compile(
+    "(?P<fee>费用?|利息)(?:是)?(?:怎么|如何)(?:收取?|计算?|算|扣)(?=[的呢]?[？?。\\s]*$)"
+)
+_FROM_HOME = re.compile("(?<=[从到])(?:我)?家(?=[到去来的]|怎么|要|有|多|[？?，,]|$)")
 _HOW_OLD = re.compile(r"几岁|多少岁")
 _POOR = re.compile(r"不好(?=怎么|怎样|如何|的|了|吗|[，。,.？?！!]|$)")
 _KNOWS_NOT_HOW = re.compile(
@@ -76,7 +109,7 @@ _FORGOTTEN = re.compile(r"(?:想不起来?|记不(?:得|住|起来?|清楚?)|不
 _WRONG = re.compile(r"不对(?![称外公应])|不正确|有误|不合适|不合身")
 _SILENT = re.compile(r"(?:没有?|不)(?:出|发)?(?:声音|声)(?!控)")
 _CHAT = re.compile(
-    r"(?:^|(?<=[，。！,.!]))\s*(?:你好|您好|好的?|好吧|嗯+|哦|噢|收到|明白了?|谢谢|多谢|不错|可以|成|行|知道了|我知道了|记下了|太好了|很好"
+    r"(?:^|(?<=[，。！,.!]))\s*(?:老师|客服|医生|大夫|同学|师傅|先生|女士|经理|店家|老板|掌柜|大家|各位)?(?:你好|您好|早上好|上午好|下午好|晚上好|早|好的?|好吧|嗯+|哦|噢|收到|明白了?|谢谢|多谢|不错|可以|成|行|知道了|我知道了|记下了|太好了|很好"
     r"|不用了|没事|没关系|麻烦了|打扰了|对了|是的|好呀|好啊|嗨|哈喽)[啊呀呢吧的了]*\s*[，。！,.!]"
 )
 _LAST_PARTICLE = re.compile(r"(?:没(?:有)?|不)[啊呀呢]?\s*(?=[？?]\s*$|$)")
@@ -89,6 +122,17 @@ def _asked(match: re.Match[str]) -> str:
 
 def _stage(match: re.Match[str]) -> str:
     return f"{_STAGES[match[1]]}环境"
+
+
+def _named_stage(match: re.Match[str]) -> str:
+    """The environment by the name that the closed set of them has."""
+    stage = match["stage"].lower()
+    return f"{_ALIKE_STAGES.get(stage, stage)}环境"
+
+
+def _dear(match: re.Match[str]) -> str:
+    """The superlative of a price as one word."""
+    return "最贵" if "高" in (match["level"], match["bound"]) else "最便宜"
 
 
 def _fails(match: re.Match[str]) -> str:
@@ -104,7 +148,18 @@ _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (_WHICH_ONE, "哪个"),
     (_WHICH_HOUR, "什么时候"),
     (_WHICH_DAYS, "多久"),
+    (_PLACES_OF_CITY, ""),
+    (_SERVER, r"\1服务器"),
+    (_STAGE_NAMES, _named_stage),
+    (_UNDER, r"\g<amount>以下"),
+    (_FEE_CHARGED, r"\g<fee>价格"),
+    (_FROM_HOME, " 家庭 "),
     (_HOW_OLD, "多大"),
+    (_HOW_MANY, "几"),
+    (_TAKES_HOW_LONG, "多久"),
+    (_SOLD_AT, r"\g<thing>价格"),
+    (_HOURS, r"\1时间什么时候"),
+    (_CHEAPEST, _dear),
     (_REDUCED, ""),
     (_WHOLE_WEEKEND, "周末"),
     (_WANTED_NO_MORE, r"\g<thing>，"),

@@ -16,6 +16,8 @@ from service.guards import (
 )
 from service.guards.alignment import Alignment, align, weight
 from service.guards.analysis import Analysis, analyse
+from service.guards.code_guards import quoted_alike
+from service.guards.han_slips import differ_by_a_slip
 from service.guards.refusal import Refusal
 from service.guards.text import script
 
@@ -125,7 +127,9 @@ def compare(
     """`judge_all` for two texts that were read already."""
     if a.text == b.text and a.hidden == b.hidden:
         return []
-    pair = align(a, b)
+    if a.script == b.script == "han" and a.hidden == b.hidden and differ_by_a_slip(a.text, b.text):
+        return []
+    pair = align(*quoted_alike(a, b))
     if a.source and b.source:
         same_words = {a.script, script(a.source.prose)} == {b.script, script(b.source.prose)}
         enabled = enabled & (_FOR_SOURCE if same_words else _FOR_TRANSLATED)

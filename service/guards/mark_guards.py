@@ -3,12 +3,12 @@
 import re
 
 from service.guards.alignment import TEMPLATE, Alignment
-from service.guards.asked import another_question
+from service.guards.asked import another_question, start_or_end
 from service.guards.english_questions import another_opening
 from service.guards.flip_guards import turns
 from service.guards.marks import Marks
 from service.guards.refusal import Refusal
-from service.guards.small_words import each, objects, time_words
+from service.guards.small_words import each, objects, objects_han, time_words
 
 _BINDING = frozenset(
     {"notall", "only", "except", "atleast", "atmost", "including", "lessthan", "morethan", "rarely"}
@@ -93,7 +93,9 @@ def _one_or_all(pair: Alignment) -> str:
     for place in left.keys() & right.keys():
         if left[place] != right[place]:
             return f"{left[place]} vs {right[place]} {place[1]}"
-    return ""
+    mine, yours = objects_han(pair.a.text), objects_han(pair.b.text)
+    other = next((thing for thing in mine.keys() & yours.keys() if mine[thing] != yours[thing]), "")
+    return f"{mine[other]} vs {yours[other]} {other}" if other else ""
 
 
 def state(pair: Alignment) -> Refusal | None:
@@ -102,6 +104,10 @@ def state(pair: Alignment) -> Refusal | None:
     only_left, only_right = left - right, right - left
     stands_for = bool(pair.left_b if only_left else pair.left_a)
     one_sided = only_left | only_right
+    if one_sided == {"after"} and not _CONDITIONS.isdisjoint(
+        (pair.b if only_left else pair.a).skeleton
+    ):
+        one_sided = frozenset()  # after it fails, if it fails
     if not stands_for:
         one_sided -= _HARMLESS_STATES
     clash = pair.likeness >= TEMPLATE or not _axes(only_left).isdisjoint(_axes(only_right))
@@ -116,6 +122,9 @@ def state(pair: Alignment) -> Refusal | None:
     if tense_a != tense_b and "past" in (tense_a, tense_b) and not pair.left_a and not pair.left_b:
         return Refusal("time", f"{tense_a} vs {tense_b}") if tense_a and tense_b else None
     return None
+
+
+_CONDITIONS = frozenset({"if", "when", "once", "whenever", "如果", "要是", "假如", "的话"})
 
 
 _AXES = (
@@ -146,8 +155,17 @@ def _tense(marks: Marks) -> str:
     return "future" if "future" in told and not marks.past else told[0] if len(told) == 1 else ""
 
 
+_HOW_MUST = re.compile(r"\bhow (?:must|(?:do|does) (?:\w+ ){1,3}have to)\b", re.I)
+_HOW_CAN = re.compile(r"\bhow (?:can|may|could)\b", re.I)
+
+
 def modality(pair: Alignment) -> Refusal | None:
     """Refuse where one text asks what must be, the other what may be."""
+    texts = (pair.a.text, pair.b.text)
+    if any(_HOW_MUST.search(text) for text in texts) and any(
+        _HOW_CAN.search(text) for text in texts
+    ):
+        return Refusal("permission", "must vs may")
     left, right = pair.a.marks, pair.b.marks
     asked_alike = left.question == right.question and (
         left.question in ("who", "what", "when", "where")
@@ -169,6 +187,8 @@ def question(pair: Alignment) -> Refusal | None:
         asked_kinds = another_question(pair.a.text, pair.b.text)
         if asked_kinds and not _is_way_or_whether(pair, *asked_kinds):
             return Refusal("question", " vs ".join("/".join(sorted(each)) for each in asked_kinds))
+        if start_or_end(pair.a.text, pair.b.text):
+            return Refusal("question", "when it begins vs when it ends")
     opening = another_opening(pair)
     if opening:
         return Refusal("question", f"{opening[0]} vs {opening[1]}")

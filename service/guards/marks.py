@@ -42,6 +42,7 @@ _MEASURES = frozenset(
 _AUXILIARIES = frozenset(
     "is are was were do does did can could may might must should will would has have had shall am".split()
 )
+_CLAUSE_OPENERS = frozenset({"when", "where"})
 _BOUNDS = {
     "under": "lessthan", "below": "lessthan", "over": "morethan", "above": "morethan", "exceeding": "morethan",
 }  # fmt: skip
@@ -84,6 +85,8 @@ class MarkReader:
     present: bool = False
     future: bool = False
     mine: bool = False
+    each: bool = False
+    """Whether 都 is said, which takes up whatever quantity was named before."""
     owners: set[str] = field(default_factory=set)
     degrees: list[tuple[str, str]] = field(default_factory=list)
 
@@ -101,7 +104,13 @@ class MarkReader:
             self.future = True
         if key in _MINE:
             self.mine = True
-        if key in _QUESTIONS and not self.question and not self.yes_no:
+        clause = (
+            key in _CLAUSE_OPENERS
+            and opens
+            and after not in _AUXILIARIES
+            and _asks_later(stream, at)
+        )
+        if key in _QUESTIONS and not self.question and not self.yes_no and not clause:
             self.question = _QUESTIONS[key]
         if key in _MODALS or (key in ("have", "need", "needs", "has") and after == "to"):
             self.modals.add(_MODALS.get(key, "must"))
@@ -142,6 +151,7 @@ class MarkReader:
         dated = at + 1 < len(stream) and stream[at + 1].kind == "date"
         if key in zh.STATES and (not dated or key.endswith("周")):
             self.states.add(zh.STATES[key])
+        self.each = self.each or key == "都"
         if key in zh.QUANTIFIERS:
             self.quantifiers.add(zh.QUANTIFIERS[key])
         if key in ("我", "我的", "我自己", "我们"):
@@ -149,6 +159,8 @@ class MarkReader:
 
     def done(self, plain: str) -> Marks:
         """The marks as plain data."""
+        if self.each and self.quantifiers & {"most", "some", "none", "any"}:
+            self.quantifiers.discard("all")  # 大多数都 is most
         yes_no = self.yes_no or (not self.question and "吗" in plain)
         self.past = self.past or _WAS_WHEN.search(plain) is not None
         self.future = self.future or _WILL_WHEN.search(plain) is not None
@@ -168,9 +180,19 @@ class MarkReader:
         )
 
 
-_WAS_WHEN = re.compile("是什么时候.*的[？?]?$")
-_WILL_WHEN = re.compile("什么时候(?:能|会|可以|才|将)")
-"""是什么时候到的 asks of what has been, 什么时候能到 of what will be."""
+def _asks_later(stream: list[Token], at: int) -> bool:
+    """Whether a question word or an auxiliary follows behind a comma: when it rings, where do we go?"""
+    return any(
+        stream[place].text == "," and stream[place + 1].key in _QUESTIONS.keys() | _AUXILIARIES
+        for place in range(at + 1, len(stream) - 1)
+    )
+
+
+_WAS_WHEN = re.compile(
+    "什么时候(?!.*(?:开门|关门|开放|营业|上班|下班|上课|下课|发车|开始|结束)的).*的[？?]?$"
+)
+_WILL_WHEN = re.compile("什么时候(?!.*[的了过][？?]?$)(?!是)")
+"""(是)什么时候到的 asks of what has been, 什么时候到 of what will be."""
 _ASKING = re.compile(
     r"[?？]|[吗呢吧呗咱怎谁哪啥你您找]|请(?![帖柬])|帮(?!助)|(?<![思理梦联])想|(?<![主重必])要(?![素点塞员])|(?<![调检审])查|问(?!世)"
     r"|(?<!为)我|几(?!乎)|什么|如何|为何|多少|是否|能否|可否|推荐|告诉|介绍|需要|希望|多久|多长|写[个一段篇条]|生成|实现|翻译|总结|概括|解释"

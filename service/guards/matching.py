@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from service.guards import han, slips, words
 from service.guards.inflections import inflection
 from service.guards.nearness import Index, Keys, far, near
+from service.guards.short_names import differ_by_a_short_name
 from service.guards.units import Unit
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def match_meaning(out: Alignment) -> None:
     """Match what is left over: the same in other words, short forms, opposites, slips of the pen."""
     if (out.left_a or out.left_b) and out.a.script == out.b.script == "han":
         _match_compounds(out)
+        _match_short_names(out)
     if not out.left_a or not out.left_b:
         return
     _match(out, _same, near, near)
@@ -180,6 +182,8 @@ def _match_short_forms(out: Alignment) -> None:
             heads = "".join(units_r[j].text[:1].lower() for j in run)
             forms.setdefault(heads, run)
             forms.setdefault(heads[:-1] + units_r[run[-1]].text.lower(), run)  # WWII
+            if units_r[run[-1]].text.lower() in _KINDS_OF_PLACE:
+                forms[heads[:-1]] = run  # JFK
         _take_runs(left, right, {i: forms.get(units_l[i].text.lower()) for i in short})
 
 
@@ -244,6 +248,13 @@ def _compounds(text: Analysis, left: list[int]) -> list[tuple[range, str]]:
     return found
 
 
+def _match_short_names(out: Alignment) -> None:
+    """Match a Chinese organisation with its short form, where nothing else differs (浙大, 浙江大学)."""
+    if differ_by_a_short_name(out.a.text, out.b.text):
+        out.left_a, out.left_b = [], []
+
+
+_KINDS_OF_PLACE = frozenset("airport station university college hospital institute".split())
 _LONGEST_COMPOUND = 3
 _SHORTEST_RUN = 2
 _LONGEST_JOINED = 4

@@ -1,6 +1,6 @@
 """Guards on names, on words no dictionary has, and on members of closed sets."""
 
-from service.guards import han, words
+from service.guards import han, mentions, words
 from service.guards.alignment import TEMPLATE, Alignment
 from service.guards.analysis import Analysis
 from service.guards.leftovers import show
@@ -112,6 +112,9 @@ def _may_open_name(unit: Unit) -> bool:
 
 def case(pair: Alignment) -> Refusal | None:
     """Refuse where a capital makes another word of the same letters (Polish, polish)."""
+    spoken = mentions.other_case(pair.a.text, pair.b.text, han=pair.a.script == "han")
+    if spoken:
+        return Refusal("case", f"{spoken[0]} vs {spoken[1]}")
     for mine, yours in ((pair.a, pair.b), (pair.b, pair.a)):
         if yours.text[:1].islower() or yours.text == yours.text.lower():
             continue  # typed without care for capitals, so a small letter says nothing

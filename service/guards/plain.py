@@ -9,7 +9,7 @@ from functools import cache
 from service.guards.han_numerals import write_digits
 from service.guards.han_wording import ask_forms
 from service.guards.lexicon.english_phrases import ASKS_HOW, PHRASES, POLITE
-from service.guards.quantity import english_number
+from service.guards.quantity import NUMBER_WORDS, english_number
 from service.guards.text import spell_out
 
 _POLITE = re.compile(
@@ -66,6 +66,37 @@ _HALF_PAST = re.compile(
 )
 
 
+_STAGE = re.compile(
+    r"\b(?P<stage>test|live) (?=(?:environment|env|server|cluster|system|instance|site|database|db|stack)s?\b)",
+    re.I,
+)
+_STAGES = {"test": "testing", "live": "production"}
+"""The environment that a server belongs to, in its other name."""
+_SEATS_LEFT = re.compile(
+    r"\b(?P<asked>(?:is|are) there (?:still )?(?:any|some)?(?: [\w-]+){1,3}?|do you (?:still )?have (?:any )?(?:[\w-]+ ?){1,3}?|(?:any|many|much|no)(?: [\w-]+){1,3}? (?:is|are)(?: still)?) left\b",
+    re.I,
+)
+"""Are there any seats left: are any available."""
+_A_PERIOD = re.compile(
+    r"\b(?P<before>times|howoften|it|cost|pay|charge|charged|much|many|\d|dollars|euros|pounds|[a-z]{3,}s) a (?P<period>hour|day|week|month|year)\b",
+    re.I,
+)
+"""Visits a month: visits per month."""
+_NO_COUNT = frozenset(
+    "is was has does takes lasts this its us as needs wants gets costs".split()
+) - {"costs"}
+_UNITED = re.compile(
+    rf"\b(?P<number>(?:{'|'.join(sorted(NUMBER_WORDS))}|half)(?:-(?:{'|'.join(sorted(NUMBER_WORDS))}))*)-(?=(?:second|minute|hour|day|week|month|year|metre|meter|mile|litre|liter|gram|kilo|pound|inch)s?\b)",
+    re.I,
+)
+"""A two-hour film: of two hours."""
+_COSTS = re.compile(
+    r"\b(?:costs?|charges?|charging) (?P<less>(?:the )?least|less|(?:the )?most|more)(?= than\b|\s*[?.!]|$)|\b(?P<weighs>weighs?) (?P<weight>less|more)(?= than\b|\s*[?.!]|$)"
+    r"|\b(?:has|have|with|offers?|charges?) the (?P<level>lowest|highest) (?:prices?|costs?|rates?|fees?|fares?)(?=\s*[?.!]|$)",
+    re.I,
+)
+_COMPARED = {"less": "is cheaper", "more": "is more expensive", "least": "is the cheapest", "most": "is the most expensive",
+             "lowest": "is the cheapest", "highest": "is the most expensive"}  # fmt: skip
 _FRAMEWORK_SUFFIX = re.compile(
     r"(?<![A-Za-z])(node|vue|react|next|nuxt|express|angular|ember|backbone|three|d3|chart|moment|nest|alpine|svelte)\.?js\b",
     re.I | re.A,  # a Chinese character behind it is no letter of the name
@@ -73,7 +104,8 @@ _FRAMEWORK_SUFFIX = re.compile(
 """Node.js and NodeJS are Node; `index.js` stays a file."""
 _ASKS_WITH_NOT = re.compile(
     r"(?:^|[.!?;:]\s)\s*(?:is|are|was|were|do|does|did|could|would|should|has|have|can)n?'?t"
-    r"\s+(?:i|you|we|they|he|she|it|there|this|that|these|those|the|my|your|our|an?|any)\b",
+    r"\s+(?:i|you|we|they|he|she|it|there|this|that|these|those|the|my|your|our|an?|any)\b"
+    r"|^(?:is|are|was|were|could|would|should|can|has|have|does|did)n'?t [a-z]",
     re.I,
 )
 _ASKS_WITH_NOT_HAN = re.compile(
@@ -117,6 +149,11 @@ def plain(flat: str, writing: str) -> str:
         flat = _HALF_PAST.sub(_past, flat)
         flat = _PART_OF_THAT_DAY.sub(_half_of_that_day, flat)
         flat = _PART_OF_DAY.sub(_half_of_day, flat)
+        flat = _STAGE.sub(lambda match: f"{_STAGES[match['stage'].lower()]} ", flat)
+        flat = _SEATS_LEFT.sub(r"\g<asked> available", flat)
+        flat = _A_PERIOD.sub(_per, flat)
+        flat = _UNITED.sub(r"\g<number> ", flat)
+        flat = _COSTS.sub(_compared, flat)
         flat = _QUARTER.sub(_quarter, flat)
     return flat.strip()
 
@@ -130,6 +167,20 @@ def _half_of_that_day(match: re.Match[str]) -> str:
     """`6 tomorrow morning` as 6 am tomorrow."""
     day = "" if match["day"].lower() in ("this", "today") else match["day"]
     return f"{match['hour']} {'am' if match['part'].lower() == 'morning' else 'pm'} {day}".rstrip()
+
+
+def _per(match: re.Match[str]) -> str:
+    """`visits a month` as visits per month."""
+    if match["before"].lower() in _NO_COUNT:
+        return match.group()
+    return f"{match['before']} per {match['period']}"
+
+
+def _compared(match: re.Match[str]) -> str:
+    """`costs less` as is cheaper, `weighs more` as is heavier."""
+    if match["weighs"]:
+        return "is lighter" if match["weight"].lower() == "less" else "is heavier"
+    return _COMPARED[(match["less"] or match["level"]).lower().removeprefix("the ")]
 
 
 def _quarter(match: re.Match[str]) -> str:

@@ -66,9 +66,19 @@ def known(word: str) -> bool:
     return _known(word)
 
 
+_SHORTEST_SMALL = 3
+"""Letters of a small word, of which two may be exchanged (teh)."""
+
+
 @lru_cache(20_000)
 def slip_of_small_word(word: str) -> bool:
     """Whether an unknown word is a slip of a small word that carries no content ("wher")."""
+    if len(word) == _SHORTEST_SMALL:
+        return any(
+            word[0] == small[0] and sorted(word) == sorted(small)
+            for small in en.FUNCTION
+            if len(small) == len(word)
+        )
     return len(word) >= 4 and any(
         len(small) >= 4
         and small[0] == word[0]

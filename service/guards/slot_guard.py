@@ -1,6 +1,6 @@
 """The guard on one wording used twice, with other content in one place."""
 
-from service.guards import words
+from service.guards import mentions, words
 from service.guards.alignment import TEMPLATE, Alignment, weight
 from service.guards.analysis import Analysis
 from service.guards.asked import asked_han
@@ -11,6 +11,7 @@ from service.guards.lexicon import english as en
 from service.guards.lexicon.wordnet import is_noun
 from service.guards.matching import same_han
 from service.guards.refusal import Refusal
+from service.guards.small_words import owner_han
 from service.guards.units import Unit
 
 _OF_A_THING = frozenset("where who what state money count big tall wide deep heavy far".split())
@@ -25,7 +26,8 @@ ELSEWHERE_SHARE = 0.5
 
 def slot(pair: Alignment) -> Refusal | None:
     """Refuse where one wording is used twice with other content in one place."""
-    things = _other_thing(pair) or _thing_or_us(pair)
+    spoken = mentions.other_word(pair.a.text, pair.b.text, han=pair.a.script == "han")
+    things = spoken or _other_owner(pair) or _other_thing(pair) or _thing_or_us(pair)
     if things:
         return Refusal("slot", f"{things[0]} vs {things[1]}")
     if (
@@ -213,6 +215,23 @@ def _other_thing(pair: Alignment) -> tuple[str, str] | None:
         for units in (pair.only_a("light"), pair.only_b("light"))
     )
     return (mine[0], yours[0]) if len(mine) == len(yours) == 1 else None
+
+
+def _other_owner(pair: Alignment) -> tuple[str, str] | None:
+    """Whose a thing is, where one text says so of another than the asker (我妈的余额, 我的余额)."""
+    if pair.a.script != "han" or pair.likeness < TEMPLATE:
+        return None
+    mine, yours = owner_han(pair.a.text), owner_han(pair.b.text)
+    told = {mine, yours} - {"first", ""}
+    stated = "。" in pair.a.text or "。" in pair.b.text
+    if (
+        mine == yours
+        or not told
+        or (stated and "" in (mine, yours))
+        or ("named" in told and "" in (mine, yours))
+    ):
+        return None  # what looks like a name may be none, but where the other says: mine
+    return mine or "none", yours or "none"
 
 
 def _thing_or_us(pair: Alignment) -> tuple[str, str] | None:

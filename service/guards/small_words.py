@@ -27,6 +27,31 @@ _EACH_ALIKE = {
 }
 _ALL = frozenset({"all", "every", "each"})
 _ONE = frozenset({"a", "an", "one", "single"})
+_KIN = (
+    "妈妈?|爸爸?|爸妈|父母|母亲|父亲|老婆|老公|妻子|丈夫|爱人|太太|孩子|儿子|女儿|哥哥?|姐姐?|弟弟?|妹妹?|爷爷|奶奶|外公|外婆|姥姥|姥爷"
+    "|女朋友|男朋友|女友|男友|对象|朋友|同学|同事|室友|邻居|领导|老板|家人|公公|婆婆|岳父|岳母"
+)
+_SURNAMES = "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
+_OWNED_BY = (
+    ("kin", re.compile(rf"[我咱俺]家?(?:{_KIN})(?!们)|(?:{_KIN})的")),
+    ("third", re.compile("[他她](?:们)?(?:的|[\u4e00-\u9fff])")),
+    (
+        "named",
+        re.compile(
+            rf"[小老阿][{_SURNAMES}](?=的)|[{_SURNAMES}](?:总|经理|老师|医生|主任|[\u4e00-\u9fff]{{1,2}})(?=的)"
+        ),
+    ),
+    ("first", re.compile("[我咱俺]们?的|本人|我自己")),
+)
+_THE_ONE = frozenset({"this", "that", "the", "my"})
+"""Words before one thing, where the thing is no plural."""
+_DEFINITE = _THE_ONE | {"all", "one", "single"}
+_OPENING = frozenset("do can could must may should will would be have".split())
+_MEASURE = "个条张份件位名封台部篇行列笔次栋本辆间所只款组批页段句项门"
+_ONE_HAN = re.compile(
+    rf"(?:(?<![每第哪任这那])(?:[一1]|某[一1]?|其中[一1])[{_MEASURE}]|这[一1]?[{_MEASURE}]|单[{_MEASURE}]|当前的?)(?P<thing>[\u4e00-\u9fff])"
+)
+_ALL_HAN = re.compile("(?:所有|全部|全体|一切)的?(?P<thing>[\u4e00-\u9fff])")
 _PREPOSITIONS = frozenset("to for from with at on".split())
 _BEFORE_DEED = frozenset("to i we you please and".split())
 _OWNERS = frozenset("of the my our your these those".split())
@@ -49,18 +74,37 @@ def each(text: str) -> frozenset[str]:
 
 
 @lru_cache(8192)
+def owner_han(text: str) -> str:
+    """Whose thing a Chinese text is about: the asker's `kin`, a `third`, somebody `named`, the `first` person, or ""."""
+    return next((kind for kind, rule in _OWNED_BY if rule.search(text)), "")
+
+
+@lru_cache(8192)
 def objects(skeleton: tuple[str, ...]) -> dict[tuple[str, str], str]:
-    """Deed and thing to `all` or `one`, for each deed that is done to one thing or to all of them."""
+    """What stands before a thing, and the thing, to `all` or `one`: for each thing that is counted so."""
     found = {}
-    for at, key in enumerate(skeleton[:-2]):
-        deed = inflection(key).lemma
-        place = at + 1 + (skeleton[at + 1] in _PREPOSITIONS)
-        count = skeleton[place]
-        if count not in _ALL | _ONE or not _is_deed(skeleton, at, deed):
+    for at, count in enumerate(skeleton[1:-1], 1):
+        if count not in _ALL | _ONE | _THE_ONE:
             continue
-        thing = next((word for word in skeleton[place + 1 :] if word not in _OWNERS), "")
-        found[deed, inflection(thing).lemma] = "all" if count in _ALL else "one"
+        before = inflection(skeleton[at - 1]).lemma
+        word = next((word for word in skeleton[at + 1 :] if word not in _OWNERS), "")
+        thing = inflection(word).lemma
+        told = _is_deed(skeleton, at - 1, before) or (at == 1 and before in _OPENING)
+        through = before in _PREPOSITIONS and at > 1
+        if through:
+            deed = inflection(skeleton[at - 2]).lemma
+            told = _is_deed(skeleton, at - 2, deed) or count in _DEFINITE
+        if not told or (count in _THE_ONE and word != thing):
+            continue
+        found[before, thing] = "all" if count in _ALL else "one"
     return found
+
+
+@lru_cache(8192)
+def objects_han(text: str) -> dict[str, str]:
+    """Thing to `all` or `one` in a Chinese text: 所有设备, 当前设备, 一条记录."""
+    one = {match["thing"]: "one" for match in _ONE_HAN.finditer(text)}
+    return one | {match["thing"]: "all" for match in _ALL_HAN.finditer(text)}
 
 
 def _is_deed(skeleton: tuple[str, ...], at: int, lemma: str) -> bool:

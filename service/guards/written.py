@@ -7,6 +7,7 @@ from functools import lru_cache
 from service.guards.alignment import Alignment
 
 _CAMEL = re.compile(r"[a-z]{2,}[0-9]*(?:[A-Z][a-z0-9]*)+")
+_CAMEL_WORD = re.compile(rf"(?<![A-Za-z0-9_]){_CAMEL.pattern}(?![A-Za-z0-9_])")
 _STEP = re.compile(
     r"(?<![\w+-])(?P<before>\+\+|--)[A-Za-z]\w*\b(?!-)|\b[A-Za-z]\w*(?P<after>\+\+|--)(?![\w+-])"
 )
@@ -17,8 +18,10 @@ _SUM = re.compile(
     r"|!\s?\S",
     re.I,
 )
-_PREFIXED = re.compile(r"(?<=\d)\s?([mM])(?=(?:W|V|A|Hz|Pa|J|Wh|F)\b)")
-"""Milli and mega, of which only the case tells; a unit in capitals throughout is no witness."""
+_PREFIXED = re.compile(
+    r"(?<![A-Za-z])([mM])(?=(?:W|V|A|Ah|Hz|Pa|J|Wh|F)(?![A-Za-z]))|(?<![A-Za-z])[KMGT]i?([bB])(?:ps|/s)?(?![A-Za-z])"
+)
+"""Milli and mega, bits and bytes, of which only the case tells; letters all small are no witness."""
 
 
 def other_case(pair: Alignment) -> tuple[str, str] | None:
@@ -29,6 +32,18 @@ def other_case(pair: Alignment) -> tuple[str, str] | None:
             same = mine.text.lower() == yours.text.lower()
             if same and _case_counts(mine.text) and _case_counts(yours.text):
                 return mine.text, yours.text
+    return None
+
+
+def other_name_in_code(pair: Alignment) -> tuple[str, str] | None:
+    """A name in code (getUser) that the other text, else the same letter by letter, writes in small letters."""
+    for text, other in ((pair.a.text, pair.b.text), (pair.b.text, pair.a.text)):
+        for name in dict.fromkeys(_CAMEL_WORD.findall(text)):
+            before, _, after = text.partition(name)
+            rest = before + after
+            with_care = rest != rest.lower() or not rest.isascii()
+            if with_care and len(text) == len(other) and other == before + name.lower() + after:
+                return name, name.lower()
     return None
 
 
@@ -85,7 +100,7 @@ def _factorials(text: str) -> Counter[str]:
 
 @lru_cache(8192)
 def _prefixes(text: str) -> Counter[str]:
-    return Counter(_PREFIXED.findall(text))
+    return Counter(prefix or size for prefix, size in _PREFIXED.findall(text))
 
 
 def _differ(left: Counter[str], right: Counter[str]) -> tuple[str, str] | None:

@@ -9,7 +9,7 @@ from functools import cache
 _SETS = {
     "environment": """
 production prod
-staging stage preprod pre-production
+staging stage preprod pre-production pre-prod
 development dev
 testing qa uat
 sandbox

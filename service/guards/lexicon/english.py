@@ -63,7 +63,8 @@ LIGHT = frozenset(
     situation scenario related relevant idiomatic pythonic elegant nicely sample dummy
     become seem appear keep continue actual real really together somewhere anywhere
     version kind form format standard same possible available certain much many little few check pc under over above below across through along
-    beside inside outside like other instead""".split()
+    beside inside outside like other instead throughout amid amidst amongst alongside underneath beneath
+    aboard atop whilst albeit whereby wherein notwithstanding besides""".split()
 )
 
 THINGS = frozenset(
@@ -147,7 +148,10 @@ IRREGULAR = dict(
     bound:bind bred:breed dealt:deal dug:dig fled:flee forgave:forgive forgiven:forgive ground:grind
     knelt:kneel leapt:leap learnt:learn lit:light slid:slide sought:seek spun:spin spilt:spill spread:spread
     stung:sting swung:swing thrust:thrust wept:weep wound:wind burnt:burn dreamt:dream spelt:spell
-    overcame:overcome became:become adding:add added:add does:do has:have is:be are:be was:be were:be am:be been:be did:do had:have""".split()
+    overcame:overcome became:become forbidden:forbid forbade:forbid rewritten:rewrite rewrote:rewrite overwritten:overwrite
+    overwrote:overwrite withheld:withhold repaid:repay resold:resell rebuilt:rebuild redone:redo redid:redo undone:undo
+    undid:undo undertaken:undertake undergone:undergo overtaken:overtake overdrawn:overdraw foreseen:foresee arisen:arise
+    arose:arise awoken:awake clung:cling crept:creep flung:fling shone:shine shot:shoot sped:speed strung:string adding:add added:add does:do has:have is:be are:be was:be were:be am:be been:be did:do had:have""".split()
 )
 """Inflected form to lemma, and words that look inflected but are not."""
 

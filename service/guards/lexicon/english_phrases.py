@@ -227,6 +227,8 @@ PHRASES = {
     "in favour of": "for",
     "as opposed to": "<instead>",
     "the same as": "same",
+    "against the law": "illegal",
+    "against the rules": "forbidden",
 }
 
 ASKS_HOW = r"""
@@ -255,8 +257,9 @@ POLITE = r"""
 thank you(?: so much| very much| in advance)?\s*[.!]*
 (?:just )?(?:wondering|curious)\s*(?:,|:|-|\bif\b)?
 i(?:'m| am| was|'ve been| have been) (?:just )?(?:wondering|curious|asking)(?: about)?\s*(?:if|whether)?
-(?:could|can|would|will) (?:you|someone|anyone|somebody)(?: please| kindly)*(?: (?:help me(?: to)?|tell|explain|show|let|describe|give|advise|teach|clarify)(?: to)?(?: me| us)?(?: know)?)?
+(?:could|can|would|will) (?:you|someone|anyone|somebody)(?: please| kindly)*(?: (?:help me(?: to)?(?: (?:figure|work|find) out)?|tell|explain|show|let|describe|give|advise|teach|clarify)(?: to)?(?: me| us)?(?: know)?)?
 please do(?= [a-z])
+help (?:me |us )?(?:to )?(?:figure|work|find) out(?= (?:how|what|where|when|why|which|who)\b)
 (?:please|pls|kindly)(?: (?:tell|explain|show|let|advise|help)(?: to)?(?: me| us)?(?: know)?)?
 do you (?:happen to )?know
 (?:i|we)(?:'d| would) (?:really )?(?:like|love|want) to (?:know|find out|learn|see|understand)

@@ -2,7 +2,11 @@
 
 - uvicorn makes a task per request and waits in it for the body. A request of a hot route that came whole is given to
   the application's `begin` (api/hot.py) instead, and only what that leaves undone becomes a task.
+- uvicorn parses each head anew. One that is the same, byte for byte, as an earlier one of a hot route is known
+  (request_heads.py); on a kept connection that is all of them.
 - uvicorn writes head and body apart, and each write is a system call that wakes the reader: a short reply is one write.
+- uvicorn loses the body of a request that offers to go on in another protocol, as Java's client by default does with
+  HTTP/2 (`Upgrade: h2c`). A server may ignore such an offer (RFC 9110, 7.8), and so does this one.
 - uvicorn waits without end for the rest of a request, and for the first one of a connection.
 """
 
@@ -11,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import re
 from collections.abc import Coroutine
 from typing import Any, cast
 
@@ -21,6 +26,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from service.api.hot import HotPath, Reply, send_reply
+from service.request_heads import RequestHeads
 
 JOINED_BYTES = 65_536
 """Longer bodies are written by themselves: copying them would cost more than a second write."""
@@ -89,6 +95,10 @@ class JoiningTransport:
         return getattr(self._transport, name)
 
 
+_heads = RequestHeads()
+_OFFER = re.compile(rb"(?<=\r\n)upgrade(?=:)", re.IGNORECASE)
+
+
 class Protocol(HttpToolsProtocol):
     """One connection."""
 
@@ -97,6 +107,14 @@ class Protocol(HttpToolsProtocol):
         self._joining = JoiningTransport(transport)
         self._hot = self.app if isinstance(self.app, HotPath) and not self.access_log else None
         self._held: RequestResponseCycle | None = None
+        self._is_between = True
+        """No byte of a request has come since the last one was whole."""
+        self._whole = b""
+        """What came last, if a request began with it."""
+        self._begun: Reply | Coroutine[Any, Any, Reply] | None = None
+        """Of a request with a known head that is answered later."""
+        self._answered_at = float("-inf")
+        self._knows = self._hot is not None and not self.root_path and not self.limit_concurrency
         super().connection_made(cast(asyncio.Transport, self._joining))
         if len(self.connections) > most_connections():
             transport.abort()  # with a file taken for it, the next store could not reach its database
@@ -112,7 +130,17 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came; only a request that they leave unfinished is timed."""
+        if self._is_between and self._knows:
+            if self._answer_known(data):
+                return
+            self._whole = data
+        if self._is_between:
+            data = _without_offer(data)
         super().data_received(data)
+        self._whole = b""
+        if isinstance(self._begun, Coroutine):  # the connection was closed before it was asked for
+            self._begun.close()
+        self._begun = None
         if self._held is not None:  # the rest of its body is still to come
             self._start_held()
         self._watch()
@@ -120,11 +148,13 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """The first byte of a request."""
         self._is_arriving = True
+        self._is_between = False
         super().on_message_begin()
 
     def on_message_complete(self) -> None:
         """The last byte of a request."""
         self._is_arriving = False
+        self._is_between = True
         super().on_message_complete()
         held, self._held = self._held, None
         if held is not None and self._hot is not None:
@@ -151,22 +181,67 @@ class Protocol(HttpToolsProtocol):
 
     def _answer(self, app: HotPath, cycle: RequestResponseCycle) -> None:
         """A whole request of a hot route: its reply at once, or a task for what is left to do."""
-        found = app.begin(cast(Any, cycle.scope), bytes(cycle.body))
+        body = bytes(cycle.body)
+        found, self._begun = self._begun, None
+        if found is None:
+            found = app.begin(cast(Any, cycle.scope), body)
+            if (
+                self._whole
+                and self._knows
+                and cycle.keep_alive
+                and not self.parser.should_upgrade()
+            ):
+                _heads.keep(self._whole, cycle.scope, body)
         cycle.body = bytearray()
         if not isinstance(found, Reply) or self.flow.write_paused:
             super()._start_asgi_task(cycle, _rest(found))
             return
-        content = [STATUS_LINE[found.status]]
-        for name, value in (*cycle.default_headers, *found.headers):
-            content += (name, b": ", value, b"\r\n")
-        if not cycle.keep_alive:
-            content.append(b"connection: close\r\n")
-        content += (b"content-length: %d\r\n\r\n" % len(found.body), found.body)
         cycle.response_started = cycle.response_complete = True
-        self._joining.write_whole(b"".join(content))
+        self._write(found, keep_alive=cycle.keep_alive)
         if not cycle.keep_alive:
             self.transport.close()
         self.on_response_complete()
+
+    def _answer_known(self, data: bytes) -> bool:
+        """Answer a whole request with a known head, if that takes no waiting; else the parser is to read it."""
+        known = _heads.find(data)
+        is_busy = self.cycle is not None and not self.cycle.response_complete
+        if known is None or self._hot is None or is_busy or self.flow.write_paused:
+            return False
+        found = self._hot.begin(*known)
+        if not isinstance(found, Reply):
+            self._begun = found
+            return False
+        self._write(found, keep_alive=True)
+        self.server_state.total_requests += 1
+        self._answered_at = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._is_arriving = False
+            self._watch()
+            self._close_when_idle(self.timeout_keep_alive)
+        return True
+
+    def _write(self, reply: Reply, *, keep_alive: bool) -> None:
+        content = [STATUS_LINE[reply.status]]
+        for name, value in (*self.server_state.default_headers, *reply.headers):
+            content += (name, b": ", value, b"\r\n")
+        if not keep_alive:
+            content.append(b"connection: close\r\n")
+        content += (b"content-length: %d\r\n\r\n" % len(reply.body), reply.body)
+        self._joining.write_whole(b"".join(content))
+
+    def _close_when_idle(self, after_s: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(
+            after_s, self.timeout_keep_alive_handler
+        )
+
+    def timeout_keep_alive_handler(self) -> None:
+        """No byte was parsed for so long; requests with known heads don't set the clock back one by one."""
+        left_s = self._answered_at + self.timeout_keep_alive - self.loop.time()
+        if left_s > 0:
+            self._close_when_idle(left_s)
+        else:
+            super().timeout_keep_alive_handler()
 
     def on_response_complete(self) -> None:
         """A reply has ended."""
@@ -195,6 +270,12 @@ class Protocol(HttpToolsProtocol):
         if has_begun and (cycle is None or cycle.response_complete or not cycle.response_started):
             self.transport.write(_REFUSAL)
         self.transport.close()
+
+
+def _without_offer(data: bytes) -> bytes:
+    """A request's first bytes; where they hold its head with an offer to upgrade, that header has another name."""
+    end = data.find(b"\r\n\r\n") + 2
+    return _OFFER.sub(b"not-upgraded", data[:end]) + data[end:]
 
 
 def _rest(found: Reply | Coroutine[Any, Any, Reply]) -> Any:

@@ -20,7 +20,7 @@ from service.outcome import Hit, Miss
 from service.policy import Policy
 from service.semantic import Found
 from service.storage import entries, fills, tenants
-from service.storage.database import DuplicateKey, Row
+from service.storage.database import DuplicateKey, ReadsAtOnce, Row
 
 
 class FillPayload(msgspec.Struct, array_like=True, frozen=True):
@@ -55,22 +55,51 @@ class Begun:
     now: int
 
 
-class Asked:
-    """A lookup as its caller put it, and its key under the line as it was last held: worked out once, used again."""
+KEPT_BYTES = 16_384
+"""Longest answer that is kept with its request; longer ones are read each time."""
 
-    __slots__ = ("_keyed", "_policy", "ask", "caller")
+
+class Asked:
+    """A lookup as its caller put it, and what was worked out for it: used again for as long as it holds.
+
+    That is its key, until the line changes, and the row of its exact hit, until anything is committed.
+    """
+
+    __slots__ = ("_keyed", "_policy", "_row", "_version", "ask", "caller")
 
     def __init__(self, caller: Caller, ask: Ask) -> None:
         self.caller = caller
         self.ask = ask
         self._policy: Policy | None = None
         self._keyed: tuple[CanonicalRequest, bytes] | None = None
+        self._row: Row | None = None
+        self._version: bytes | None = None
 
     def under(self, policy: Policy) -> tuple[CanonicalRequest, bytes]:
         """The canonical request and its exact key."""
         if self._keyed is None or self._policy is not policy:
             self._keyed, self._policy = _keyed(policy, self.ask), policy
+            self._row = None
         return self._keyed
+
+    def row(self, near: ReadsAtOnce, key: bytes, now: int) -> Row | None:
+        """The exact tier's row (see `storage.entries.exact`), read only if a commit may have changed it.
+
+        Raises Unavailable.
+        """
+        version = near.version()
+        row = self._row
+        if row is not None and version == self._version and (row[4] is None or row[4] > now):
+            return row
+        caller, line = self.caller, self.ask.line
+        row = entries.exact_now(
+            near, caller.tenant, line=line, key=key, now=now, api_key=caller.key_hash
+        )
+        is_hit = row is not None and row[1] is not None and len(row[2]) <= KEPT_BYTES
+        # a commit beside the read may have come before or after it
+        self._row = row if is_hit and version is not None and near.version() == version else None
+        self._version = version
+        return row
 
 
 def begin(cache: Cache, asked: Asked) -> Hit | Begun | None:
@@ -87,9 +116,7 @@ def begin(cache: Cache, asked: Asked) -> Hit | Begun | None:
     now = cache.clock_ms()
     canonical, exact_key = asked.under(policy)
     try:
-        row = entries.exact_now(
-            near, caller.tenant, line=ask.line, key=exact_key, now=now, api_key=caller.key_hash
-        )
+        row = asked.row(near, exact_key, now)
     except Unavailable:
         return None
     if row is None or row[0] != policy.revision:

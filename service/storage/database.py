@@ -60,6 +60,13 @@ class ReadsAtOnce(Protocol):
         """Rows of one committed state, before anything else of this thread runs; raises Unavailable."""
         ...
 
+    def version(self) -> bytes | None:
+        """Another value after each commit, by whichever process; None where that cannot be told.
+
+        While it stays the same, rows that were read under it are what they would be if they were read again.
+        """
+        ...
+
 
 class Database(Protocol):
     """The rows, whichever server holds them. Raises Unavailable when it does not answer."""

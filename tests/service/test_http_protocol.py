@@ -12,8 +12,9 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from service.api.hot import REMEMBERED, REMEMBERED_BYTES, HotPath
-from service.http_protocol import JOINED_BYTES, Protocol
+from service.http_protocol import JOINED_BYTES, Protocol, _heads
 from service.lookup import Asked
+from service.request_heads import RequestHeads
 from service.serving import uvicorn_options
 from service.settings import Settings
 from tests.harness import Client, running
@@ -247,6 +248,170 @@ async def test_who_asks_first_whether_to_send_its_body_is_told(
         ((status, _, found),) = await until(transport, 1)
         assert (status, found["outcome"]) == (200, "hit")
         protocol._unset_keepalive_if_required()
+
+
+# ---------------------------------------------------------------------------------- heads that were read before
+
+
+async def test_a_known_head_is_not_parsed_again(sqlite_url: str, tmp_path: Path) -> None:
+    """Also as the first request of a connection; what it is answered with is the same."""
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        own = f"x-test: {tmp_path}\r\n"
+        protocol, transport = connected(client.app)
+        protocol.data_received(wire("Where is the manual", more=own))
+        another, other = connected(client.app)
+        for one in (protocol, another):
+            one.parser = None  # type: ignore[assignment]
+            one.data_received(wire("Where is the manual", more=own))
+        first, second, third = replies(b"".join(transport.writes + other.writes))
+        for status, headers, body in (second, third):
+            assert status == 200
+            assert headers.keys() == first[1].keys()
+            assert body | {"lookup_id": ""} == first[2] | {"lookup_id": ""}
+        assert len({body["lookup_id"] for _, _, body in (first, second, third)}) == 3
+        assert protocol.server_state.total_requests == 2
+        protocol._unset_keepalive_if_required()
+        another._unset_keepalive_if_required()
+
+
+async def test_what_a_known_head_begins_may_have_to_wait(sqlite_url: str, tmp_path: Path) -> None:
+    """A miss, a store, another body of the same length, a refusal: each is answered once, the parser in step."""
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        limited = 0
+        keys = client.app._keys()
+        remembered = keys.remembered
+
+        def counted(authorization: str | None) -> Any:
+            nonlocal limited
+            limited += 1
+            return remembered(authorization)
+
+        keys.remembered = counted  # type: ignore[method-assign]
+        protocol, transport = connected(client.app)
+        asked = ["Where is the manual", "Where is the beaver", "Where is the manual"]
+        for n, prompt in enumerate(asked * 2, 1):
+            protocol.data_received(wire(prompt))
+            await until(transport, n)
+        assert limited == 6  # a rate limit counts each of them once
+        for n, bad in enumerate((b"{", b"[]"), 7):
+            for _ in range(2):
+                head = b"POST /v1/lookup HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(
+                    bad
+                )
+                protocol.data_received(head + bad)
+            await until(transport, 2 * n - 6)
+        found = await until(transport, 10)
+        assert [body.get("outcome") for _, _, body in found[:6]] == ["hit", "miss", "hit"] * 2
+        assert [status for status, _, _ in found[6:]] == [400, 400, 422, 422]
+        protocol._unset_keepalive_if_required()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "transfer-encoding: chunked\r\n",
+        "connection: close\r\n",
+    ],
+)
+async def test_heads_that_mean_more_are_parsed_each_time(
+    sqlite_url: str, tmp_path: Path, more: str
+) -> None:
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        before = len(_heads)
+        asked = wire("Where is the manual", more=f"x-test: {tmp_path}\r\n{more}")
+        if "chunked" in more:
+            head, body = asked.split(b"\r\n\r\n")
+            head = b"\r\n".join(
+                line for line in head.split(b"\r\n") if b"content-length" not in line
+            )
+            asked = head + b"\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        for _ in range(2):
+            protocol, transport = connected(client.app)
+            protocol.data_received(asked)
+            ((status, _, _),) = await until(transport, 1)
+            assert status == 200
+            protocol._unset_keepalive_if_required()
+        assert len(_heads) == before
+
+
+@pytest.mark.parametrize("path", ["lookup", "store"])
+async def test_an_offer_to_upgrade_is_ignored_and_the_body_is_read(
+    sqlite_url: str, tmp_path: Path, path: str
+) -> None:
+    """Java's HTTP client makes that offer with its first request of a connection, POST or not."""
+    offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\n"
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        for _ in range(2):
+            protocol, transport = connected(client.app)
+            asked = wire("Where is the manual", more=offer, path=path)
+            protocol.data_received(asked)
+            protocol.data_received(wire("Where is the manual"))
+            first, second = await until(transport, 2)
+            assert first[0] == (200 if path == "lookup" else 422)
+            assert "response" in str(first[2])
+            assert (second[0], second[2]["outcome"]) == (200, "hit")
+            protocol._unset_keepalive_if_required()
+
+
+async def test_a_connection_with_known_heads_is_closed_when_it_is_idle_and_not_before(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        protocol, transport = connected(client.app)
+        protocol.timeout_keep_alive = 0.2  # type: ignore[assignment]
+        for n in range(8):
+            protocol.data_received(wire("Where is the manual"))
+            assert len(transport.writes) == n + 1
+            await asyncio.sleep(0.05)
+        assert not transport.closed
+        assert protocol._arrival is None
+        await asyncio.sleep(0.4)
+        assert transport.closed
+
+
+async def test_a_silent_start_is_no_longer_timed_once_a_known_head_came(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        first, _ = connected(client.app)
+        first.data_received(wire("Where is the manual"))
+        second, _ = connected(client.app)
+        timed = [second._arrival is not None]
+        second.data_received(wire("Where is the manual"))
+        timed += [second._arrival is not None, second.timeout_keep_alive_task is not None]
+        assert timed == [True, False, True]
+        for one in (first, second):
+            one._unset_keepalive_if_required()
+
+
+def test_few_heads_are_kept_and_no_long_ones() -> None:
+    heads = RequestHeads(most=3, longest=40)
+    scope = {"type": "http", "method": "POST", "path": "/v1/lookup", "headers": [], "client": "x"}
+    asked = [b"POST /v1/lookup HTTP/1.1\r\nx: %d\r\n\r\n{}" % n for n in range(5)]
+    for request in asked:
+        heads.keep(request, scope, b"{}")
+    assert [heads.find(request) is not None for request in asked] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+    found = heads.find(asked[-1])
+    assert found == ({name: scope[name] for name in ("type", "method", "path", "headers")}, b"{}")
+    for cut in (asked[-1][:-1], asked[-1] + b"{", asked[-1][:-2], asked[-1][:20], b"", b"{}"):
+        assert heads.find(cut) is None
+    long = b"POST /v1/lookup HTTP/1.1\r\nx: %s\r\n\r\n{}" % (b"y" * 40)
+    heads.keep(long, scope, b"{}")
+    heads.keep(b"no end {}", scope, b"{}")
+    assert len(heads) == 3
+    assert heads.find(long) is None
 
 
 async def test_a_request_sent_again_is_looked_up_again(sqlite_url: str, tmp_path: Path) -> None:

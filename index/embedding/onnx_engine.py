@@ -16,9 +16,6 @@ from index.embedding import reading
 from index.normalize import normalize
 from index.types import EmbedderUnavailable, Language, Readability, Vectors
 
-# the library would keep records of its use and may send them; nothing leaves this machine unasked
-onnxruntime.disable_telemetry_events()
-
 _LARGEST_BATCH = 8
 """Texts given to the model at once when many are embedded; more gain nothing, and pad more."""
 

@@ -138,6 +138,9 @@ def _value(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:
         return Fraction(2), 1, True
     if "-" in key:
         parts = key.split("-")
+        if parts[-1] in q.ORDINALS and all(part in q.NUMBER_WORDS for part in parts[:-1]):
+            tens = q.english_number([" ".join(parts[:-1])])
+            return (tens + q.ORDINALS[parts[-1]], 1, False) if tens is not None else None
         if all(part in q.NUMBER_WORDS for part in parts):
             value = q.english_number([" ".join(parts)])
             return (value, 1, False) if value is not None else None

@@ -12,6 +12,8 @@ _ORDINAL_SUFFIX = frozenset({"st", "nd", "rd", "th"})
 _TIMES_OF_DAY = {"noon": 720, "midday": 720, "midnight": 0, "中午": 720, "午夜": 0}
 _ALSO_WORDS = frozenset({"mon", "wed", "sat", "sun"})
 """Short weekdays that are words of their own in small letters."""
+_FULL_MONTH = 5
+"""Letters from which on the name of a month is no short form (Sept. 3)."""
 _GERMANE_YEARS = range(1000, 2200)
 _BEFORE_YEAR = frozenset({"in", "of", "since", "from", "until", "for", "the", "by", ",", "year"})
 
@@ -58,7 +60,9 @@ def _month(tokens: list[Token], at: int, found: Amounts) -> int:
         if not (numbered and (text[0].isupper() or key_at(tokens, at - 1) in ("in", "of"))):
             return 0
     found.dates.append(f"month={q.MONTHS[key]}")
-    used = 1
+    used = 1 + (
+        len(key) < _FULL_MONTH and key_at(tokens, at + 1) == "." and is_kind(tokens, at + 2, "num")
+    )
     day = _small_number(tokens, at + used)
     if day and day[0] <= 31:
         found.dates.append(f"day={day[0]}")

@@ -18,10 +18,15 @@ from service.guards.refusal import Refusal
 from service.guards.units import Unit
 
 _SYMMETRIC = frozenset(
-    """difference differ compare comparison versus vs similar similarity relationship relation between
+    """same equal equals identical equivalent difference differ compare comparison versus vs similar similarity relationship relation between
     连接 配对 区别 不同 差别 差异 相同 比较 关系""".split()
 )
 _LONGEST_ORDER = 40
+_REMEDY = re.compile(
+    r"\bwhat (?:(?:should|can|could|do|must) (?:i|we) do|to do)\b|\bhow (?:do|can|could|should) (?:i|we) (?:fix|solve|handle) (?:it|that|this)\b|怎么办|怎么处理|怎么解决|如何处理|如何解决",
+    re.I,
+)
+"""A question what to do about trouble: to stop it is what is asked."""
 
 
 def turns(pair: Alignment) -> dict[str, str]:
@@ -38,8 +43,11 @@ def _turns(pair: Alignment) -> dict[str, str]:
     if pair.likeness < TEMPLATE and (count_a - count_b) % 2:
         count_a -= _aside(pair.a, set(pair.left_a)) if pair.left_b else 0
         count_b -= _aside(pair.b, set(pair.left_b)) if pair.left_a else 0
-    count_a += len(negatives_a) if not _content(pair.only_b()) else 0
-    count_b += len(negatives_b) if not _content(pair.only_a()) else 0
+    remedy = [_REMEDY.search(text.text) is not None for text in (pair.a, pair.b)]
+    if remedy[0] == remedy[1] or pair.likeness >= TEMPLATE:
+        remedy = [False, False]
+    count_a += len(negatives_a) if not _content(pair.only_b()) and not remedy[1] else 0
+    count_b += len(negatives_b) if not _content(pair.only_a()) and not remedy[0] else 0
     if (count_a - count_b) % 2:
         count_a -= pair.a.asks_with_not and not pair.b.asks_with_not
         count_b -= pair.b.asks_with_not and not pair.a.asks_with_not
@@ -54,7 +62,9 @@ def _turns(pair: Alignment) -> dict[str, str]:
             return seen  # "cannot sign in", "trouble signing in"
     if (count_a - count_b) % 2:
         seen["negation"] = f"{count_a} negation{'s' * (count_a != 1)} vs {count_b}"
-    opposed = [(pair.a.units[i].text, pair.b.units[j].text) for i, j in pair.opposites]
+    compared = pair.a.marks.quantifiers ^ pair.b.marks.quantifiers
+    opposed = [("more", "less")] if compared == {"more", "less"} else []
+    opposed += [(pair.a.units[i].text, pair.b.units[j].text) for i, j in pair.opposites]
     if pair.likeness >= TEMPLATE:
         opposed += pair.small_opposites
     if opposed:
@@ -180,6 +190,7 @@ _PERSONS = dict.fromkeys(
 )
 _ACTING_AND_ACTED = {("i",), ("me",)}
 """The asker does it in one text, and it is done to the asker in the other."""
+_HERE = {"这": "this", "那": "that", "this": "this", "that": "that"}
 _OR = frozenset({"or", "还是"})
 _CONTRAST = re.compile(
     r"\bnot\b.*\bbut\b|, (?:and |but )?not\b|不是.*而是|而不是|而非", re.I | re.S
@@ -211,8 +222,9 @@ def _places_swapped(pair: Alignment) -> str:
             middle = a[x : len(a) - y]
             if b[:y] != a[-y:] or b[y : len(b) - x] != middle or _names_one_thing(a, x, y):
                 continue
-            if not _JOINING.issuperset(middle):
-                left, right = " ".join(a[:x]), " ".join(a[-y:])
+            left, right = " ".join(a[:x]), " ".join(a[-y:])
+            one_figure = any(map(str.isdigit, left)) != any(map(str.isdigit, right))
+            if not _JOINING.issuperset(middle) and not one_figure:
                 return f"{left} … {right} vs {right} … {left}"
     return ""
 
@@ -234,10 +246,20 @@ def _kinds_swapped(pair: Alignment) -> str:
         == _ACTING_AND_ACTED
     ):
         return "i vs me"
+    here_a, here_b = ([_HERE[char] for char in _pointers(text)] for text in (pair.a, pair.b))
+    if len(here_a) == 2 and here_a == here_b[::-1] and here_a[0] != here_a[1]:
+        return f"{' '.join(here_a)} vs {' '.join(here_b)}"
     others = {*persons_a, *persons_b} == {"first", "third"} and not {*persons_a} & {*persons_b}
     if others and persons_a and persons_b and not pair.left_a and not pair.left_b:
         return f"{persons_a[0]} vs {persons_b[0]} person"
     return ""
+
+
+def _pointers(text: Analysis) -> list[str]:
+    """This and that, in the order of a text that compares the two."""
+    if text.script == "han":
+        return [char for char in text.text if char in "这那"] if "比" in text.text else []
+    return [key for key in text.skeleton if key in _HERE] if "than" in text.skeleton else []
 
 
 def _plain_words(text: Analysis) -> list[str]:

@@ -51,7 +51,7 @@ def _vocabulary() -> tuple[frozenset[str], int]:
     words = {
         *zh.FUNCTION, *zh.LIGHT, *zh.NOT_NEGATION, *zh.NEGATORS, *zh.QUANTIFIERS, *zh.STATES,
         *(name for name in choices() if not name.isascii()),
-        *zh.EXTRA_WORDS, *kinds(), *zh.NARROWING, *zh.OFFERING, *zh.DISHES, *zh.LEXICAL_NEGATIVES, *zh.TROUBLE, *zh.LABELS, *(word for pair in opposites() for word in pair),
+        *zh.EXTRA_WORDS, *zh.ROLES, *kinds(), *zh.NARROWING, *zh.OFFERING, *zh.DISHES, *zh.LEXICAL_NEGATIVES, *zh.TROUBLE, *zh.LABELS, *(word for pair in opposites() for word in pair),
         *(name for name in [*q.UNITS, *q.CURRENCIES] if not name.isascii()), "点钟", "月份", "个",
     }  # fmt: skip
     known = words | groups().keys()

@@ -72,6 +72,25 @@ _FEE_CHARGED = re.compile(
     "(?P<fee>费用?|利息)(?:是)?(?:怎么|如何)(?:收取?|计算?|算|扣)(?=[的呢]?[？?。\\s]*$)"
 )
 _FROM_HOME = re.compile("(?<=[从到])(?:我)?家(?=[到去来的]|怎么|要|有|多|[？?，,]|$)")
+_ALLOWS = re.compile("(?:(?<=怎么)|(?<=如何)|(?<=怎样))允许")
+"""怎么允许: what is done, and not what may be."""
+_EDIBLE = re.compile("(?<![不可才功性])能(?=[吃喝](?!到))")
+_QUARTER = re.compile(r"(?<![A-Za-z])[Qq]([1-4])(?![A-Za-z\d])")
+_BOUND_OF = re.compile(r"(?<=[\u4e00-\u9fff\d])(以[下上内外])的")
+_WITHIN = re.compile("(?<=[天年周])[以之]?内|(?:(?<=个月)|(?<=小时)|(?<=分钟))[以之]?内")
+_WHOLE = re.compile("整(?:栋|座|篇|本|张|套|台|间|层|片|条|部|家|份)的?(?=[\u4e00-\u9fff])")
+_OVER_ALL = re.compile(
+    "(?<![安周])全(?P<whole>公司|小区|校区|项目|团队|部门|集团|平台|网站|仓库|大楼|园区|学校|城市|国家|世界|市|城|省|国|校|班|家|店|楼|村|县|文)(?![新职程际面])"
+)
+_WHOLES = {
+    "市": "城市",
+    "城": "城市",
+    "国": "国家",
+    "校": "学校",
+    "文": "文章",
+    "班": "班级",
+    "家": "家庭",
+}
 _HOW_OLD = re.compile(r"几岁|多少岁")
 _POOR = re.compile(r"不好(?=怎么|怎样|如何|的|了|吗|[，。,.？?！!]|$)")
 _KNOWS_NOT_HOW = re.compile(
@@ -130,6 +149,11 @@ def _named_stage(match: re.Match[str]) -> str:
     return f"{_ALIKE_STAGES.get(stage, stage)}环境"
 
 
+def _over_all(match: re.Match[str]) -> str:
+    """全城 as 整个城市."""
+    return f"整个{_WHOLES.get(match['whole'], match['whole'])}"
+
+
 def _dear(match: re.Match[str]) -> str:
     """The superlative of a price as one word."""
     return "最贵" if "高" in (match["level"], match["bound"]) else "最便宜"
@@ -154,6 +178,13 @@ _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (_UNDER, r"\g<amount>以下"),
     (_FEE_CHARGED, r"\g<fee>价格"),
     (_FROM_HOME, " 家庭 "),
+    (_ALLOWS, "放行"),
+    (_EDIBLE, "可以"),
+    (_QUARTER, r"第\1季度"),
+    (_BOUND_OF, r"\1 的"),
+    (_WITHIN, ""),
+    (_WHOLE, "整个"),
+    (_OVER_ALL, _over_all),
     (_HOW_OLD, "多大"),
     (_HOW_MANY, "几"),
     (_TAKES_HOW_LONG, "多久"),

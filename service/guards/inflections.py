@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from service.guards.lexicon import english as en
 from service.guards.lexicon.lists import synonym_groups
-from service.guards.lexicon.wordnet import is_word
+from service.guards.lexicon.wordnet import is_word, wordnet
 
 _BRITISH = (
     (re.compile(r"is(e|ed|es|ing|er|ation)$"), r"iz\1"),
@@ -123,6 +123,7 @@ def stem(word: str) -> str:
 
 def is_graded(lemma: str) -> bool:
     """Whether "more" and "most" before this word form a degree."""
-    return lemma in _gradable() or lemma.endswith(
-        ("able", "ible", "ive", "ful", "ous", "al", "ic", "ant", "ent", "ly")
+    return lemma in _gradable() or (
+        lemma.endswith(("able", "ible", "ive", "ful", "ous", "al", "ic", "ant", "ent", "ly"))
+        and lemma not in wordnet().nouns
     )

@@ -61,6 +61,8 @@ def quantifier(pair: Alignment) -> Refusal | None:
     only_left, only_right = left - right, right - left
     if not only_left and not only_right:
         return None
+    if only_left | only_right == {"more", "less"}:
+        return None  # a turn, which `flip_guards` counts
     hardly = only_left | only_right
     if "rarely" in hardly and pair.a.negations and pair.b.negations:
         return Refusal("quantifier", f"{_show(only_left)} vs {_show(only_right)}")  # hardly, not

@@ -4,8 +4,10 @@ import re
 from functools import lru_cache
 
 from service.guards.inflections import american, inflection
+from service.guards.lexicon import english as en
 from service.guards.lexicon.sounds import is_word as is_han_word
 from service.guards.lexicon.wordnet import is_word
+from service.guards.matching import same_han
 from service.guards.words import is_capitonym
 
 _NAME = r"[\"'`]?(?P<{}>[A-Za-z]+)[\"'`]?"
@@ -36,6 +38,11 @@ _HAN = tuple(
         r"[\"「『](?P<word>[\u4e00-\u9fff]{1,6})[\"」』][和与跟及]",
     )
 )
+_DEFINED = re.compile(
+    r"^(?:请|请问)?(?:什么是|什么叫|何为|何谓)(?P<before>[\u4e00-\u9fff]{2,4})[？?。]*$"
+    r"|^(?:请|请问)?(?:简述|解释)?(?P<behind>[\u4e00-\u9fff]{2,4}?)(?:是什么意思|是什么|是啥|的定义|的含义|的意思|的概念)(?:是什么)?[？?。]*$"
+)
+"""A text that asks nothing but what a word means."""
 _OTHER = re.compile(r"[\"「『](?P<word>[\u4e00-\u9fff]{1,6})[\"」』]")
 _NO_WORD = frozenset("of for in that is are to the a an it this you i we they and".split())
 
@@ -44,6 +51,9 @@ _NO_WORD = frozenset("of for in that is are to the a an it this you i we they an
 def spoken_of(text: str, *, han: bool) -> tuple[str, ...]:
     """The words that a text in normal form speaks of as words, as written; empty where there are none."""
     if han:
+        defined = _DEFINED.search(text)
+        if defined:
+            return (defined["before"] or defined["behind"],)
         if not any(rule.search(text) for rule in _HAN):
             return ()
         latin = (rule.search(text) for rule in _HAN[:2])
@@ -57,10 +67,13 @@ def spoken_of(text: str, *, han: bool) -> tuple[str, ...]:
 def other_case(left: str, right: str, *, han: bool) -> tuple[str, str] | None:
     """A word spoken of that a capital makes another word: March and march, Polish and polish."""
     for mine, yours in zip(spoken_of(left, han=han), spoken_of(right, han=han), strict=False):
-        if mine != yours and mine.lower() == yours.lower() and is_capitonym(mine.lower()):
-            first, second = sorted((mine, yours))
-            if first.istitle() and second.islower():
-                return mine, yours
+        if mine == yours or mine.lower() != yours.lower():
+            continue
+        first, second = sorted((mine, yours))
+        name = first.istitle() and is_capitonym(second)
+        initials = first.isupper() and second in en.FUNCTION  # US, IT, WHO
+        if second.islower() and (name or initials):
+            return mine, yours
     return None
 
 
@@ -70,7 +83,8 @@ def other_word(left: str, right: str, *, han: bool) -> tuple[str, str] | None:
     if not mine or len(mine) != len(yours):
         return None
     for one, other in zip(sorted({*mine} - {*yours}), sorted({*yours} - {*mine}), strict=False):
-        if _are_words(one, other):
+        quoted = '"' in left and '"' in right
+        if _are_words(one, other) and (quoted or not han or not same_han(one, other)):
             return one, other
     return None
 
@@ -79,7 +93,8 @@ def _are_words(one: str, other: str) -> bool:
     if one.isascii() != other.isascii():
         return False
     if not one.isascii():
-        return len(one) == len(other) and is_han_word(one) and is_han_word(other)
+        known = is_han_word(one) and is_han_word(other)
+        return known and len(one) == len(other)
     one, other = one.lower(), other.lower()
     if american(one) == american(other) or inflection(one).lemma == inflection(other).lemma:
         return False

@@ -7,6 +7,7 @@ import re
 from functools import cache
 
 from service.guards.han_numerals import write_digits
+from service.guards.han_politeness import without_politeness
 from service.guards.han_wording import ask_forms
 from service.guards.lexicon.english_phrases import ASKS_HOW, PHRASES, POLITE
 from service.guards.quantity import NUMBER_WORDS, english_number
@@ -78,7 +79,7 @@ _SEATS_LEFT = re.compile(
 )
 """Are there any seats left: are any available."""
 _A_PERIOD = re.compile(
-    r"\b(?P<before>times|howoften|it|cost|pay|charge|charged|much|many|\d|dollars|euros|pounds|[a-z]{3,}s) a (?P<period>hour|day|week|month|year)\b",
+    r"\b(?P<before>times|howoften|it|cost|pay|charge|charged|much|many|\d|dollars|euros|pounds|[a-z]{3,}s)\s+a (?P<period>hour|day|week|month|year)\b",
     re.I,
 )
 """Visits a month: visits per month."""
@@ -86,15 +87,38 @@ _NO_COUNT = frozenset(
     "is was has does takes lasts this its us as needs wants gets costs".split()
 ) - {"costs"}
 _UNITED = re.compile(
-    rf"\b(?P<number>(?:{'|'.join(sorted(NUMBER_WORDS))}|half)(?:-(?:{'|'.join(sorted(NUMBER_WORDS))}))*)-(?=(?:second|minute|hour|day|week|month|year|metre|meter|mile|litre|liter|gram|kilo|pound|inch)s?\b)",
+    rf"\b(?P<number>(?:{'|'.join(sorted(NUMBER_WORDS))}|half)(?:-(?:{'|'.join(sorted(NUMBER_WORDS))}))*)-(?=(?:second|minute|hour|day|week|month|year|metre|meter|mile|litre|liter|gram|kilo|pound|inch|yard|ounce|pint|gallon|watt|volt|kilometre|kilometer|centimetre|centimeter)s?\b|feet\b|foot\b)",
     re.I,
 )
 """A two-hour film: of two hours."""
+_FEET = re.compile(
+    rf"\b(?P<number>\d+|{'|'.join(sorted(NUMBER_WORDS))})[ -]foot\b(?! bridge| path| print)", re.I
+)
+"""A six foot ladder: feet, and not the one that is walked on."""
+_DOTTED = re.compile(r"(?<![A-Za-z.])(?:[A-Z]\.){2,}(?![A-Za-z])")
+"""L.A. is LA."""
+_DECADE = re.compile(r"\b(?P<the>the|early|late|mid) ?-?'?(?P<decade>[2-9]0)s\b", re.I)
+_POWERS = re.compile(r"\b(?P<base>\d+(?:\.\d+)?|[a-z]) (?P<power>squared|cubed)\b", re.I)
+_OR_MORE = re.compile(
+    rf"\b(?P<number>\d+|{'|'.join(sorted(NUMBER_WORDS))}) (?:or|and) (?P<bound>more|over|above|up|older|fewer|less|under|below|younger)\b",
+    re.I,
+)
+_UPWARD = frozenset("more over above up older".split())
+_AGED = re.compile(
+    rf"\b(?P<bound>younger|older) than (?=\d|(?:{'|'.join(sorted(NUMBER_WORDS))})\b)", re.I
+)
+_HOW_MANY_DAYS = re.compile(
+    r"\bhow many (?:business |working )?(?:minutes|hours|days|weeks|months|years) (?=(?:does|do|will|would|did|should|must|can)\b.*\b(?:take|last|need|wait|stay|keep)\b)",
+    re.I,
+)
+_KEEPS_OFF = re.compile(r"\bkeep(?P<who>(?: [\w'-]+){1,4}?) (?:off|out of|away from|from)\b", re.I)
+"""Keep the cat off: stop it from."""
 _COSTS = re.compile(
-    r"\b(?:costs?|charges?|charging) (?P<less>(?:the )?least|less|(?:the )?most|more)(?= than\b|\s*[?.!]|$)|\b(?P<weighs>weighs?) (?P<weight>less|more)(?= than\b|\s*[?.!]|$)"
+    r"\b(?:costs?|charges?|charging) (?P<less>(?:the )?least|less|(?:the )?most|more)(?= than\b|\s*[?.!]|$)|\b(?P<weighs>weighs?) (?P<weight>less|more|(?:the )?least|(?:the )?most)(?= than\b|\s*[?.!]|$)"
     r"|\b(?:has|have|with|offers?|charges?) the (?P<level>lowest|highest) (?:prices?|costs?|rates?|fees?|fares?)(?=\s*[?.!]|$)",
     re.I,
 )
+_WEIGHED = {"less": "lighter", "more": "heavier", "least": "the lightest", "most": "the heaviest"}
 _COMPARED = {"less": "is cheaper", "more": "is more expensive", "least": "is the cheapest", "most": "is the most expensive",
              "lowest": "is the cheapest", "highest": "is the most expensive"}  # fmt: skip
 _FRAMEWORK_SUFFIX = re.compile(
@@ -133,12 +157,22 @@ _GLUED_VERSION = re.compile(
 def plain(flat: str, writing: str) -> str:
     """Contractions spelt out, politeness dropped, set phrases and numerals written one way."""
     if writing == "han":
-        flat = write_digits(ask_forms(flat))
+        flat = write_digits(ask_forms(without_politeness(flat)))
         flat = _GO_IN_HAN.sub("golang", flat)
     if any("a" <= char <= "z" or "A" <= char <= "Z" for char in flat):
         flat = _GLUED_VERSION.sub(r"\g<0> ", _FRAMEWORK_SUFFIX.sub(r"\1", flat))
         flat = _GO.sub("in golang", flat)
         flat = _SHORT_WINDOWS.sub("Windows ", flat)
+        flat = _DOTTED.sub(lambda match: match.group().replace(".", ""), flat)
+        flat = _HOW_MANY_DAYS.sub("how long ", _KEEPS_OFF.sub(r"stop\g<who> from", flat))
+        flat = _DECADE.sub(r"\g<the> 19\g<decade>s", flat)
+        flat = _POWERS.sub(
+            lambda match: f"{match['base']}^{3 if match['power'].lower() == 'cubed' else 2}", flat
+        )
+        flat = _OR_MORE.sub(_bounded, flat)
+        flat = _AGED.sub(
+            lambda match: "under " if match["bound"].lower() == "younger" else "over ", flat
+        )
         flat = _POLITE.sub(" ", spell_out(_WAY.sub("how to", flat)))
         flat = _WANTED_NO_MORE.sub(r"\g<who> \g<verb>", _REASON.sub("why", flat))
         if _ANYONE.search(flat):
@@ -152,7 +186,7 @@ def plain(flat: str, writing: str) -> str:
         flat = _STAGE.sub(lambda match: f"{_STAGES[match['stage'].lower()]} ", flat)
         flat = _SEATS_LEFT.sub(r"\g<asked> available", flat)
         flat = _A_PERIOD.sub(_per, flat)
-        flat = _UNITED.sub(r"\g<number> ", flat)
+        flat = _UNITED.sub(r"\g<number> ", _FEET.sub(r"\g<number> feet", flat))
         flat = _COSTS.sub(_compared, flat)
         flat = _QUARTER.sub(_quarter, flat)
     return flat.strip()
@@ -169,6 +203,11 @@ def _half_of_that_day(match: re.Match[str]) -> str:
     return f"{match['hour']} {'am' if match['part'].lower() == 'morning' else 'pm'} {day}".rstrip()
 
 
+def _bounded(match: re.Match[str]) -> str:
+    """`ten or more` as at least ten."""
+    return f"at {'least' if match['bound'].lower() in _UPWARD else 'most'} {match['number']}"
+
+
 def _per(match: re.Match[str]) -> str:
     """`visits a month` as visits per month."""
     if match["before"].lower() in _NO_COUNT:
@@ -179,7 +218,7 @@ def _per(match: re.Match[str]) -> str:
 def _compared(match: re.Match[str]) -> str:
     """`costs less` as is cheaper, `weighs more` as is heavier."""
     if match["weighs"]:
-        return "is lighter" if match["weight"].lower() == "less" else "is heavier"
+        return f"is {_WEIGHED[match['weight'].lower().removeprefix('the ')]}"
     return _COMPARED[(match["less"] or match["level"]).lower().removeprefix("the ")]
 
 

@@ -22,6 +22,8 @@ _KEEPS_ROLE = frozenset(
     "a an the my your our his her their its this that these those of any all".split()
 )
 ROLES = {"from": "from", "to": "to", "into": "to", "onto": "to", "by": "by", "than": "than"}
+_PREFIXES = ("re-", "pre-", "co-", "un-", "de-", "anti-", "multi-", "over-", "under-")
+"""Re-enter and reenter are one word."""
 _HTTP_METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
 _CAPITAL_NAMES = {"us": "usa"}
 _SPOKEN_OPERATORS = {"plus": "+", "minus": "-", "times": "*", "multiplied": "*", "divided": "/"}
@@ -43,6 +45,8 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     owned = key.endswith("'s")
     if owned:
         key = key[:-2]
+    if key.startswith(_PREFIXES) and key not in choices() and slips.known(key.replace("-", "")):
+        key = key.replace("-", "")
     if "-" in key and key not in choices() and key not in words.hyphened() and not slips.known(key):
         parts, start = [], token.start
         for part in re.split("-", token.text):

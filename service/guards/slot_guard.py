@@ -16,6 +16,8 @@ from service.guards.units import Unit
 
 _OF_A_THING = frozenset("where who what state money count big tall wide deep heavy far".split())
 """Kinds of question that name their thing; when, how and whether something is are put in many words."""
+LEAST_ALIKE = 0.25
+"""From this likeness on, a thing of mine and the same of somebody else are two things."""
 _SHORT = 2
 """Texts of so few words are names of a thing: other words name another thing."""
 ELSEWHERE_WEIGHT = 1.5
@@ -219,7 +221,7 @@ def _other_thing(pair: Alignment) -> tuple[str, str] | None:
 
 def _other_owner(pair: Alignment) -> tuple[str, str] | None:
     """Whose a thing is, where one text says so of another than the asker (我妈的余额, 我的余额)."""
-    if pair.a.script != "han" or pair.likeness < TEMPLATE:
+    if pair.a.script != "han":
         return None
     mine, yours = owner_han(pair.a.text), owner_han(pair.b.text)
     told = {mine, yours} - {"first", ""}
@@ -230,6 +232,8 @@ def _other_owner(pair: Alignment) -> tuple[str, str] | None:
         or (stated and "" in (mine, yours))
         or ("named" in told and "" in (mine, yours))
     ):
+        return None
+    if pair.likeness < (TEMPLATE if "" in (mine, yours) else LEAST_ALIKE):
         return None  # what looks like a name may be none, but where the other says: mine
     return mine or "none", yours or "none"
 

@@ -16,6 +16,10 @@ _TIME_WORDS = {"on": "at", "till": "until", "til": "until", "since": "from", "be
 _EACH = re.compile(
     r"每(?:[一1])?(?P<each>个?(?:小时|钟头|星期|礼拜|季度)|个?[天日次回周月年晚人单笔张件名位])"
 )
+_RATED = re.compile(
+    r"(?<![\d一二三四五六七八九十几半今明去前后每当本上下包])(年|月|日|周|季)(?=利率|利息|薪|租|费|收入|产量|均|报|检|供)"
+)
+"""What is paid or measured by the year or by the month."""
 _EACH_ALIKE = {
     "日": "天",
     "回": "次",
@@ -54,7 +58,7 @@ _ONE_HAN = re.compile(
 _ALL_HAN = re.compile("(?:所有|全部|全体|一切)的?(?P<thing>[\u4e00-\u9fff])")
 _PREPOSITIONS = frozenset("to for from with at on".split())
 _BEFORE_DEED = frozenset("to i we you please and".split())
-_OWNERS = frozenset("of the my our your these those".split())
+_OWNERS = frozenset("of the my our your these those current selected single active given particular specific".split())
 
 
 @lru_cache(8192)
@@ -68,8 +72,9 @@ def time_words(text: str) -> frozenset[str]:
 
 @lru_cache(8192)
 def each(text: str) -> frozenset[str]:
-    """What something is counted by in Chinese: 每天, 每次."""
-    found = (match["each"].removeprefix("个") for match in _EACH.finditer(text))
+    """What something is counted by in Chinese: 每天, 每次, 月利率."""
+    found = [match["each"].removeprefix("个") for match in _EACH.finditer(text)]
+    found += _RATED.findall(text)
     return frozenset(_EACH_ALIKE.get(unit, unit) for unit in found)
 
 

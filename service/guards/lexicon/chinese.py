@@ -41,7 +41,7 @@ PHRASES = {
     "沙特阿拉伯": "沙特", "联合王国": "英国", "欧洲联盟": "欧盟", "东南亚国家联盟": "东盟", "北大西洋公约组织": "北约", "世界卫生组织": "世卫组织", "世界贸易组织": "世贸组织",
     "国际奥林匹克委员会": "国际奥委会", "奥林匹克运动会": "奥运会", "中国中央电视台": "央视", "中央电视台": "央视", "中国人民银行": "央行", "中央银行": "央行", "哔哩哔哩": "B站",
     "全国人民代表大会": "全国人大", "最高人民法院": "最高法", "最高人民检察院": "最高检", "职业篮球联赛": "职篮",
-    "谷歌": "Google", "微软": "Microsoft", "特斯拉": "Tesla", "推特": "Twitter", "脸书": "Facebook", "英伟达": "NVIDIA", "英特尔": "Intel", "索尼": "Sony", "领英": "LinkedIn",
+    "PC端": "电脑端", "pc端": "电脑端", "App端": "手机端", "APP端": "手机端", "web端": "网页端", "Web端": "网页端", "本地环境": "本地", "USA": "美国", "UK": "英国", "谷歌": "Google", "微软": "Microsoft", "特斯拉": "Tesla", "推特": "Twitter", "脸书": "Facebook", "英伟达": "NVIDIA", "英特尔": "Intel", "索尼": "Sony", "领英": "LinkedIn",
     "多少天": "多久", "几时": "什么时候", "何时": "什么时候",
     "多少钱": "价格", "有什么": "", "什么原因": "为什么", "为何": "为什么", "为啥": "为什么", "哪儿": "哪里",
     "免票": "免费", "免门票": "免费", "不收门票": "免费", "不要门票": "免费", "不用门票": "免费", "无需门票": "免费", "不收费": "免费",
@@ -71,7 +71,7 @@ UNABLE = r"(?<=[\u4e00-\u9fff])不(了|到|上|出|开|动|起|住|完|着|下|�
 
 QUANTIFIERS = {
     "都": "all", "所有": "all", "全部": "all", "每个": "all", "每位": "all", "每": "all", "任何": "any", "任意": "any", "一切": "all", "整个": "all", "整": "all",
-    "有些": "some", "有人": "some", "没人": "none", "某些": "some", "部分": "some", "一些": "some", "只有": "only", "只能": "only", "仅": "only", "仅限": "only", "只": "only",
+    "有些": "some", "有人": "some", "有的": "some", "没人": "none", "某些": "some", "部分": "some", "一些": "some", "只有": "only", "只能": "only", "仅": "only", "仅限": "only", "只": "only",
     "以内": "atmost", "之内": "atmost", "以下": "atmost", "以上": "atleast",
     "超过": "atleast", "高于": "atleast", "大于": "atleast", "多于": "atleast", "低于": "atmost", "小于": "atmost", "少于": "atmost", "不到": "atmost",
     "至少": "atleast", "最少": "atleast", "不少于": "atleast", "至多": "atmost", "不超过": "atmost", "最多": "atmost", "除了": "except",
@@ -82,7 +82,7 @@ STATES = {
     "昨天": "yesterday", "今天": "today", "明天": "tomorrow", "后天": "+2", "前天": "-2", "上周": "last week", "下周": "next week", "上个月": "last month",
     "下个月": "next month", "上月": "last month", "下月": "next month", "去年": "last year", "明年": "next year", "前年": "-2y", "之前": "before",
     "之后": "after", "以前": "before", "以后": "after", "前": "before", "后": "after", "上次": "last time", "下次": "next time", "本周": "this week",
-    "这周": "this week", "本月": "this month", "这个月": "this month", "今年": "this year", "前任": "former", "现任": "current", "首任": "first",
+    "这周": "this week", "本月": "this month", "这个月": "this month", "今年": "this year", "前任": "former", "曾经": "former", "昔日": "former", "往届": "former", "现任": "current", "首任": "first",
     "上午": "am", "下午": "pm", "早上": "morning", "晚上": "evening", "昨晚": "last night", "今晚": "tonight", "周末": "weekend",
     "上个": "previous", "下个": "next", "上一": "previous", "下一": "next", "上学期": "previous", "下学期": "next",
     "首次": "first", "上一个": "previous", "下一个": "next", "上一次": "last time", "下一次": "next time", "刚才": "just", "未来": "future", "过去": "past",

@@ -43,6 +43,10 @@ daily per_day
 quarterly
 hourly per_hour
 lifetime
+包月
+包年
+包季
+单次
 经济型 经济
 舒适型 舒适
 高档型 高档

@@ -186,7 +186,7 @@ STATES = {
     "formerly": "previous", "previously": "previous", "ago": "ago", "yesterday": "yesterday",
     "tomorrow": "tomorrow",
     "today": "today",
-    "morning": "morning",
+    "morning": "morning", "weekends": "weekend",
     "afternoon": "afternoon",
     "evening": "evening", "tonight": "tonight", "weekend": "weekend", "before": "before",
     "after": "after", "until": "until", "since": "since", "earlier": "before", "later": "later",

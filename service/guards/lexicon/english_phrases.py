@@ -228,6 +228,18 @@ PHRASES = {
     "as opposed to": "<instead>",
     "the same as": "same",
     "against the law": "illegal",
+    "ms word": "Microsoft Word",
+    "ms excel": "Microsoft Excel",
+    "ms teams": "Microsoft Teams",
+    "ms outlook": "Microsoft Outlook",
+    "ms office": "office",
+    "holland": "Netherlands",
+    "burma": "Myanmar",
+    "czechia": "Czech Republic",
+    "bombay": "Mumbai",
+    "peking": "Beijing",
+    "saigon": "Ho Chi Minh City",
+    "britain": "uk",
     "against the rules": "forbidden",
 }
 

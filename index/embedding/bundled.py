@@ -20,7 +20,7 @@ from index.embedding.onnx_engine import OnnxEmbedder, TextModel
 from index.embedding.source_files import SourceFile
 from index.types import Language
 
-_RECIPE = "1"
+_RECIPE = "2"
 """Raise it when a graph, a tokenizer or a rounding changes the vectors that are built."""
 
 _SPACES = re.compile(r"[ \n]+")
@@ -38,7 +38,7 @@ class Bundled:
 
     @property
     def fingerprint(self) -> str:
-        return f"{self.name}/onnx-q8b32/{self._digest}/{normalize.VERSION}"
+        return f"{self.name}/onnx-w8a14/{self._digest}/{normalize.VERSION}"
 
     def load(self, models_dir: Path, progress: Progress | None = None) -> OnnxEmbedder:
         """Build the file if need be, and open it.

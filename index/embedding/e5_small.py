@@ -21,13 +21,12 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from index.embedding.weights import (
     BLOCK,
-    ZERO,
     BertWeights,
-    Blocks,
     Floats,
     Layer,
     LinearName,
     Table4Bit,
+    from_blocks,
 )
 
 PREFIX = "query: "
@@ -218,9 +217,8 @@ class _Tensors:
         flat = np.frombuffer(self._data, np.float32, count, self._places[name])
         return flat.reshape(shape)
 
-    def blocks(self, name: str, outputs: int, inputs: int) -> Blocks:
-        codes, scales = self._nibbles(name, outputs, inputs)
-        return Blocks(codes + np.uint8(ZERO - 8), scales)
+    def blocks(self, name: str, outputs: int, inputs: int) -> Floats:
+        return from_blocks(*self._nibbles(name, outputs, inputs))
 
     def table(self, name: str, rows: int, width: int) -> Table4Bit:
         return Table4Bit(*self._nibbles(name, rows, width))

@@ -18,11 +18,10 @@ from onnx import numpy_helper
 
 from index.embedding.weights import (
     BertWeights,
-    Blocks,
+    Channels,
     Floats,
     Layer,
     LinearName,
-    from_channels,
 )
 
 _HEADS = 12
@@ -92,8 +91,8 @@ def read_weights(path: Path) -> BertWeights:
     )
 
 
-def _channels(arrays: Mapping[str, npt.NDArray[np.generic]], name: str) -> Blocks:
+def _channels(arrays: Mapping[str, npt.NDArray[np.generic]], name: str) -> Channels:
     """The file holds (inputs, outputs), one scale per output."""
     codes = arrays[f"{name}_q"].astype(np.int8).T
     scales = arrays[f"{name}_scale"].astype(np.float32).reshape(-1)
-    return from_channels(codes, scales)
+    return Channels(codes, scales)

@@ -1,4 +1,6 @@
-"""Rounding to blocks, and graphs against plain NumPy."""
+"""Rounding to codes, and graphs against plain NumPy."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,11 +9,11 @@ from index.embedding.bert_onnx import PairHead, Precision, build_graph, build_pa
 from index.embedding.onnx_engine import open_session
 from index.embedding.weights import (
     BertWeights,
+    Channels,
     Layer,
     LinearName,
     Table4Bit,
     dense,
-    from_channels,
     quantized,
 )
 
@@ -21,22 +23,23 @@ NAMES: tuple[LinearName, ...] = (
 )  # fmt: skip
 
 
-def test_rounding_stays_within_half_a_step_of_each_block() -> None:
+def test_rounding_stays_within_half_a_step_of_each_output() -> None:
     matrix = np.random.default_rng(0).standard_normal((16, 96)).astype(np.float32)
-    matrix[3, :32] = 0
-    blocks = quantized(matrix)
-    error = np.abs(blocks.dense() - matrix).reshape(16, 3, 32).max(axis=-1)
-    assert (error <= blocks.scales / 2 + 1e-7).all()
-    assert not blocks.dense()[3, :32].any()
+    matrix[3] = 0
+    channels = quantized(matrix)
+    error = np.abs(channels.dense() - matrix).max(axis=1)
+    assert (error <= channels.scales / 2 + 1e-7).all()
+    assert not channels.dense()[3].any()
+    assert np.abs(channels.codes).max() == 127
 
 
 def test_what_is_quantized_is_not_rounded_again() -> None:
     rng = np.random.default_rng(1)
     codes = rng.integers(-127, 128, (8, 64)).astype(np.int8)
     scales = rng.uniform(0.01, 0.1, 8).astype(np.float32)
-    blocks = from_channels(codes, scales)
-    assert quantized(blocks) is blocks
-    assert blocks.dense() == pytest.approx(codes * scales[:, None])
+    channels = Channels(codes, scales)
+    assert quantized(channels) is channels
+    assert channels.dense() == pytest.approx(codes * scales[:, None])
 
 
 def small_weights(rng: np.random.Generator, *, four_bit_words: bool) -> BertWeights:
@@ -121,6 +124,41 @@ def test_the_graph_computes_the_encoder(four_bit_words: bool) -> None:
     expected = np.array([by_hand(weights, own) for own in texts])
     assert exact.run(None, inputs)[0] == pytest.approx(expected, abs=1e-5)
     assert (coarse.run(None, inputs)[0] * expected).sum(axis=1).min() > 0.995
+
+
+def test_digits_lose_nothing_but_the_weights_codes() -> None:
+    """One channel a hundred times the others, as encoders have them, and tokens of very different size."""
+    rng = np.random.default_rng(4)
+    weights = small_weights(rng, four_bit_words=False)
+    for norm in (weights.embedding_norm, *(layer.output_norm for layer in weights.layers)):
+        norm[0][5] *= 100
+    coded = [
+        replace(
+            layer,
+            matrices={name: dense(quantized(matrix)) for name, matrix in layer.matrices.items()},
+        )
+        for layer in weights.layers
+    ]
+    texts, inputs = three_texts(rng)
+    expected = [by_hand(replace(weights, layers=tuple(coded)), own) for own in texts]
+    found = open_session(build_graph(weights, "int8")).run(None, inputs)[0]
+    assert (found * np.array(expected)).sum(axis=1).min() > 0.9999
+
+
+def test_a_layer_that_gives_nothing_is_no_number_to_be_divided_by() -> None:
+    rng = np.random.default_rng(5)
+    weights = small_weights(rng, four_bit_words=False)
+    layer = weights.layers[0]
+    silent = replace(
+        layer,
+        matrices={**layer.matrices, "value": np.zeros((WIDTH, WIDTH), dtype=np.float32)},
+        biases={**layer.biases, "value": np.zeros(WIDTH, dtype=np.float32)},
+    )
+    weights = replace(weights, layers=(silent, weights.layers[1]))
+    texts, inputs = three_texts(rng)
+    expected = np.array([by_hand(weights, own) for own in texts])
+    found = open_session(build_graph(weights, "int8")).run(None, inputs)[0]
+    assert (found * expected).sum(axis=1).min() > 0.995
 
 
 @pytest.mark.parametrize(("precision", "error"), [("float32", 1e-4), ("int8", 0.2)])

@@ -15,7 +15,7 @@ from service import key
 from service.cache import Cache
 from service.caps import HOUR_MS
 from service.errors import SurehitError
-from service.guards import judge
+from service.guards import read_word_lists
 from service.policy import Policy
 from service.semantic import partition_of
 from service.storage import lookups, store_counts, upkeep
@@ -60,9 +60,7 @@ class Maintenance:
 
     async def warm(self) -> None:
         """Ask for the models of all lines, so that they load while exact hits are served already."""
-        self._warming = asyncio.create_task(
-            asyncio.to_thread(judge, "warm", "up")
-        )  # reads the word lists
+        self._warming = asyncio.create_task(asyncio.to_thread(read_word_lists))
         for tenant, line in await upkeep.all_lines(self._cache.db):
             policy = await self._cache.policies.load(tenant, line)
             if policy is not None and policy.config.mode in ("shadow", "serve"):

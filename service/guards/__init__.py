@@ -1,7 +1,16 @@
 """Guards: cheap checks on two texts that refuse a reuse. They see no vectors and never permit."""
 
 from service.guards.analysis import Analysis, analyse
-from service.guards.judging import ALL, GUARD_VERSION, GUARDS, compare, evidence, judge, judge_all
+from service.guards.judging import (
+    ALL,
+    GUARD_VERSION,
+    GUARDS,
+    compare,
+    evidence,
+    judge,
+    judge_all,
+    read_word_lists,
+)
 from service.guards.refusal import Refusal
 
 __all__ = [
@@ -15,4 +24,5 @@ __all__ = [
     "evidence",
     "judge",
     "judge_all",
+    "read_word_lists",
 ]

@@ -125,13 +125,13 @@ def _rest(pair: Alignment) -> tuple[list[Quantity], list[Quantity]]:
     )
 
 
-_POUNDS = {"pound", "GBP"}
-"""Half a pound, 0.5 pounds: the word alone does not tell weight from money."""
+_ONE_NAME = ({"pound", "GBP"}, {"degree", "celsius"})
+"""Half a pound, 0.5 pounds: the word does not tell weight from money; 26 degrees: of Celsius, where the other says so."""
 
 
 def _equal(left: Quantity, right: Quantity) -> bool:
     """Whether two amounts are one: also a half and 50 %."""
-    if left.unit == right.unit or {left.unit, right.unit} == _POUNDS:
+    if left.unit == right.unit or {left.unit, right.unit} in _ONE_NAME:
         return left.value == right.value
     shares = {left.unit: left.value, right.unit: right.value}
     return (

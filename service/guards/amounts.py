@@ -248,7 +248,15 @@ def _unit(tokens: list[Token], at: int) -> tuple[str, Fraction, int] | None:
     )
     if key in q.CURRENCIES and token.text != "won":
         return q.CURRENCIES[key], Fraction(1), skip + 1
-    if key == "个" and key_at(tokens, at + 1) in ("月", "小时", "星期", "季度", "世纪"):
+    if key == "个" and key_at(tokens, at + 1) in (
+        "月",
+        "小时",
+        "钟头",
+        "星期",
+        "礼拜",
+        "季度",
+        "世纪",
+    ):
         dimension, factor = q.UNITS[key_at(tokens, at + 1)]
         return dimension, factor, 2
     if key == "degree" or key == "degrees":

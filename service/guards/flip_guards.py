@@ -223,7 +223,7 @@ def _places_swapped(pair: Alignment) -> str:
             if b[:y] != a[-y:] or b[y : len(b) - x] != middle or _names_one_thing(a, x, y):
                 continue
             left, right = " ".join(a[:x]), " ".join(a[-y:])
-            one_figure = any(map(str.isdigit, left)) != any(map(str.isdigit, right))
+            one_figure = any(map(str.isdigit, a[:x])) != any(map(str.isdigit, a[-y:]))
             if not _JOINING.issuperset(middle) and not one_figure:
                 return f"{left} … {right} vs {right} … {left}"
     return ""

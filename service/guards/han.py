@@ -6,6 +6,7 @@ from functools import cache
 from service.guards import quantity as q
 from service.guards.lexicon import chinese as zh
 from service.guards.lexicon.choices import choices
+from service.guards.lexicon.common_chinese import common_words
 from service.guards.lexicon.lists import mates, opposite_pairs, opposites_by_word, synonym_groups
 from service.guards.text import Token
 
@@ -101,6 +102,9 @@ def cut(token: Token) -> list[Token]:
             ),
             1,
         )
+        if size == 1 and run[at] not in words and run[at : at + 2] in common_words():
+            out.append(Token("han", run[at], run[at], token.start + at))
+            at += 1  # no word begins within a common one (项目的 is not 项 目的)
         piece = run[at : at + size]
         out.append(Token("han", piece, piece, token.start + at))
         at += size

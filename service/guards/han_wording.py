@@ -78,6 +78,15 @@ _EDIBLE = re.compile("(?<![不可才功性])能(?=[吃喝](?!到))")
 _QUARTER = re.compile(r"(?<![A-Za-z])[Qq]([1-4])(?![A-Za-z\d])")
 _BOUND_OF = re.compile(r"(?<=[\u4e00-\u9fff\d])(以[下上内外])的")
 _WITHIN = re.compile("(?<=[天年周])[以之]?内|(?:(?<=个月)|(?<=小时)|(?<=分钟))[以之]?内")
+_INSTEAD_OF = re.compile(
+    "(?:如果|要是)?没有?(?P<thing>[^，。？?]{1,8}?)(?:的话)?[，,]?(?=(?:可以|能|该|应该)?(?:用|拿)(?:什么|啥)(?:来)?(?:代替|替代))"
+)
+"""没有黄油用什么代替: instead of butter."""
+_AGED = re.compile("(?<=[月岁天周])大(?=的)")
+_PERSONS = re.compile(r"(?<=[一二两三四五六七八九十百\d])个人(?![账资信简户])")
+"""三个人 and 三人."""
+_ENSURES_NOT = re.compile("(?:保证|确保)(?P<what>[^，。？?不没]{1,8}?)(?:不会?|不被)(?!得不)")
+"""保证数据不丢: prevent that it is lost."""
 _WHOLE = re.compile("整(?:栋|座|篇|本|张|套|台|间|层|片|条|部|家|份)的?(?=[\u4e00-\u9fff])")
 _OVER_ALL = re.compile(
     "(?<![安周])全(?P<whole>公司|小区|校区|项目|团队|部门|集团|平台|网站|仓库|大楼|园区|学校|城市|国家|世界|市|城|省|国|校|班|家|店|楼|村|县|文)(?![新职程际面])"
@@ -178,6 +187,10 @@ _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (_UNDER, r"\g<amount>以下"),
     (_FEE_CHARGED, r"\g<fee>价格"),
     (_FROM_HOME, " 家庭 "),
+    (_INSTEAD_OF, r"\g<thing>"),
+    (_ENSURES_NOT, r"防止\g<what>"),
+    (_AGED, ""),
+    (_PERSONS, "人"),
     (_ALLOWS, "放行"),
     (_EDIBLE, "可以"),
     (_QUARTER, r"第\1季度"),

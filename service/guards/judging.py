@@ -72,6 +72,12 @@ def judge(a: str, b: str, *, enabled: frozenset[str] = ALL) -> Refusal | None:
     return refusals[0] if refusals else None
 
 
+def read_word_lists() -> None:
+    """Read every word list, so that no lookup waits for one: about 0.15 s and 25 MB, once."""
+    judge("warm", "up")
+    judge("怎么挂号", "怎么挂好")
+
+
 def judge_all(
     a: str, b: str, *, enabled: frozenset[str] = ALL, first: bool = False
 ) -> list[Refusal]:

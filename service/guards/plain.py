@@ -111,6 +111,11 @@ _HOW_MANY_DAYS = re.compile(
     r"\bhow many (?:business |working )?(?:minutes|hours|days|weeks|months|years) (?=(?:does|do|will|would|did|should|must|can)\b.*\b(?:take|last|need|wait|stay|keep)\b)",
     re.I,
 )
+_ENSURES_NOT = re.compile(
+    r"\b(?:make|making) sure(?: that)? (?P<who>(?:[\w']+ ){1,4}?)(?:do not|does not|never|is not|are not|will not|can not) (?:ever )?",
+    re.I,
+)
+"""Make sure that it does not happen: prevent it."""
 _KEEPS_OFF = re.compile(r"\bkeep(?P<who>(?: [\w'-]+){1,4}?) (?:off|out of|away from|from)\b", re.I)
 """Keep the cat off: stop it from."""
 _COSTS = re.compile(
@@ -174,6 +179,7 @@ def plain(flat: str, writing: str) -> str:
             lambda match: "under " if match["bound"].lower() == "younger" else "over ", flat
         )
         flat = _POLITE.sub(" ", spell_out(_WAY.sub("how to", flat)))
+        flat = _ENSURES_NOT.sub(r"prevent \g<who>", flat)
         flat = _WANTED_NO_MORE.sub(r"\g<who> \g<verb>", _REASON.sub("why", flat))
         if _ANYONE.search(flat):
             flat = _THEIRS.sub("my", flat)

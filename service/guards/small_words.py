@@ -58,7 +58,9 @@ _ONE_HAN = re.compile(
 _ALL_HAN = re.compile("(?:所有|全部|全体|一切)的?(?P<thing>[\u4e00-\u9fff])")
 _PREPOSITIONS = frozenset("to for from with at on".split())
 _BEFORE_DEED = frozenset("to i we you please and".split())
-_OWNERS = frozenset("of the my our your these those current selected single active given particular specific".split())
+_OWNERS = frozenset(
+    "of the my our your these those current selected single active given particular specific".split()
+)
 
 
 @lru_cache(8192)

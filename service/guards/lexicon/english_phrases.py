@@ -104,6 +104,7 @@ PHRASES = {
     "count how many": "count",
     "on hold": "paused",
     "how late": "when",
+    "how heavy": "<howmuch> weigh",
     "two times": "twice",
     "2 times": "twice",
     "one time": "once",

@@ -82,6 +82,9 @@ def _amount(tokens: list[Token], at: int, found: Amounts) -> int:
     raw = value
     if token.text == "I" or (token.key in _ARTICLES and not used):
         return 0
+    of_one = [key_at(tokens, at + used), key_at(tokens, at + used + 1) in _ARTICLES] == ["of", True]
+    if value < 1 and of_one and _unit(tokens, at + used + 2):
+        used += 2  # three quarters of an hour
     unit = _unit(tokens, at + used)
     if unit is not None:
         value, name, extra = value * unit[1], unit[0], unit[2]

@@ -90,7 +90,9 @@ def _gradable() -> frozenset[str]:
         safe simple fine few great nice smart clever happy sad pretty ugly fresh tough rough smooth sharp
         steep busy healthy tasty lucky funny friendly noisy lazy angry crazy dense rare brief mild wise
         brave calm clear fair flat full kind mean neat proud pure sick slim tight ripe sweet sour stale
-        wealthy costly risky tricky handy spicy sunny windy cloudy rainy chilly windy dim""".split()
+        messy tidy neat roomy bulky runny salty shiny murky lively fatty bumpy blurry sturdy flimsy soggy crisp lean slim
+        skinny shy bold lax gentle faint firm frail gloomy grim hilly humid humble muddy roomy rusty shaky steady stiff
+        stuffy thirsty wealthy costly risky tricky handy spicy sunny windy cloudy rainy chilly windy dim""".split()
     )
 
 

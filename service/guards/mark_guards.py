@@ -8,7 +8,7 @@ from service.guards.english_questions import another_opening
 from service.guards.flip_guards import turns
 from service.guards.marks import Marks
 from service.guards.refusal import Refusal
-from service.guards.small_words import each, objects, objects_han, time_words
+from service.guards.small_words import each, objects, objects_han, of_all_or_own, time_words
 
 _BINDING = frozenset(
     {"notall", "only", "except", "atleast", "atmost", "including", "lessthan", "morethan", "rarely"}
@@ -95,6 +95,8 @@ def _one_or_all(pair: Alignment) -> str:
     for place in left.keys() & right.keys():
         if left[place] != right[place]:
             return f"{left[place]} vs {right[place]} {place[1]}"
+    if pair.likeness >= TEMPLATE and of_all_or_own(pair.a.text, pair.b.text):
+        return "all vs own"
     mine, yours = objects_han(pair.a.text), objects_han(pair.b.text)
     other = next((thing for thing in mine.keys() & yours.keys() if mine[thing] != yours[thing]), "")
     return f"{mine[other]} vs {yours[other]} {other}" if other else ""

@@ -116,6 +116,11 @@ _ENSURES_NOT = re.compile(
     re.I,
 )
 """Make sure that it does not happen: prevent it."""
+_SLASH_PER = re.compile(
+    r"(?<=[A-Za-z\d])\s?/\s?(?=(?:sec|second|min|minute|hr|hour|day|week|wk|month|year|yr|person|night|user|head)\b)",
+    re.I,
+)
+"""Requests/min: per minute."""
 _KEEPS_OFF = re.compile(r"\bkeep(?P<who>(?: [\w'-]+){1,4}?) (?:off|out of|away from|from)\b", re.I)
 """Keep the cat off: stop it from."""
 _COSTS = re.compile(
@@ -170,6 +175,7 @@ def plain(flat: str, writing: str) -> str:
         flat = _SHORT_WINDOWS.sub("Windows ", flat)
         flat = _DOTTED.sub(lambda match: match.group().replace(".", ""), flat)
         flat = _HOW_MANY_DAYS.sub("how long ", _KEEPS_OFF.sub(r"stop\g<who> from", flat))
+        flat = _SLASH_PER.sub(" per ", flat)
         flat = _DECADE.sub(r"\g<the> 19\g<decade>s", flat)
         flat = _POWERS.sub(
             lambda match: f"{match['base']}^{3 if match['power'].lower() == 'cubed' else 2}", flat

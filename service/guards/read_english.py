@@ -24,6 +24,9 @@ _KEEPS_ROLE = frozenset(
 ROLES = {"from": "from", "to": "to", "into": "to", "onto": "to", "by": "by", "than": "than"}
 _PREFIXES = ("re-", "pre-", "co-", "un-", "de-", "anti-", "multi-", "over-", "under-")
 """Re-enter and reenter are one word."""
+_SAID_IN_PASSING = frozenset(
+    "hello hi hey ok okay please thanks sorry dear bro sir dude well yes yep nope btw er um uh oh ah".split()
+)
 _HTTP_METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
 _CAPITAL_NAMES = {"us": "usa"}
 _SPOKEN_OPERATORS = {"plus": "+", "minus": "-", "times": "*", "multiplied": "*", "divided": "/"}
@@ -34,6 +37,14 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
     key = token.key
     if reader.han and len(key) == 1 and token.text.isupper():
         reader.add(key, "name", token.text)  # A座, B仓: no article
+        return 1
+    if (
+        reader.han
+        and len(key) > 1
+        and key in en.FUNCTION - _SAID_IN_PASSING
+        and _stands_alone(stream, at)
+    ):
+        reader.add(key, "unknown", token.text)  # ETC, it: in a Chinese text, a thing
         return 1
     if key == LETTER:
         reader.add(key, "name", token.text)
@@ -124,6 +135,10 @@ def read_word(reader: Reader, stream: list[Token], at: int) -> int:
             token.text,
         )
     return 1
+
+
+def _stands_alone(stream: list[Token], at: int) -> bool:
+    return "word" not in (_kind(stream, at - 1), _kind(stream, at + 1))
 
 
 def _kind(stream: list[Token], at: int) -> str:

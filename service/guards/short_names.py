@@ -9,6 +9,14 @@ _SHORTEST_FULL = 4
 _LONGEST_SHORT = 4
 _MOST_LEFT_OUT = 8
 """Characters by which a short name is shorter than the full one."""
+_PROVINCES = dict(
+    pair.split("=")
+    for pair in (
+        "川=四川 沪=上海 粤=广东 湘=湖南 鄂=湖北 豫=河南 鲁=山东 晋=山西 皖=安徽 赣=江西 闽=福建 苏=江苏 渝=重庆 京=北京 津=天津 黔=贵州"
+        " 滇=云南 陇=甘肃 琼=海南 冀=河北 桂=广西 藏=西藏 蒙=内蒙古 台=台湾 港=香港 澳=澳门"
+    ).split()
+)
+"""The one character that stands for a province or a city."""
 _WIDEST_PART = 3
 """Characters of a part of a name, of which the short form has one."""
 
@@ -42,9 +50,11 @@ def _shortens(short: str, long: str) -> bool:
 
 def _takes_each_part(short: str, full: str) -> bool:
     kind = next((kind for kind in _KINDS if full.endswith(kind)), "")
-    if not kind or short.endswith(kind) or len(full) < _SHORTEST_FULL or short[0] != full[0]:
+    if not kind or short.endswith(kind) or len(full) < _SHORTEST_FULL:
         return False
-    at = 0
+    at = 0 if short[0] == full[0] else len(_PROVINCES.get(short[0], "")) - 1
+    if at < 0 or (at and not full.startswith(_PROVINCES[short[0]])):
+        return False
     for char in short[1:]:
         at = full.find(char, at + 1, at + 1 + _WIDEST_PART)
         if at < 0:

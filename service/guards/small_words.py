@@ -31,6 +31,8 @@ _EACH_ALIKE = {
 }
 _ALL = frozenset({"all", "every", "each"})
 _ONE = frozenset({"a", "an", "one", "single"})
+_WHOLE_HAN = re.compile("整个|所有|全部|全体|全(?:公司|团队|部门|班|校|家|员)")
+_OWN_HAN = re.compile("(?:我|他|她)?自己的?|本人的?|我个人|单个|某[一1]?个")
 _KIN = (
     "妈妈?|爸爸?|爸妈|父母|母亲|父亲|老婆|老公|妻子|丈夫|爱人|太太|孩子|儿子|女儿|哥哥?|姐姐?|弟弟?|妹妹?|爷爷|奶奶|外公|外婆|姥姥|姥爷"
     "|女朋友|男朋友|女友|男友|对象|朋友|同学|同事|室友|邻居|领导|老板|家人|公公|婆婆|岳父|岳母"
@@ -78,6 +80,13 @@ def each(text: str) -> frozenset[str]:
     found = [match["each"].removeprefix("个") for match in _EACH.finditer(text)]
     found += _RATED.findall(text)
     return frozenset(_EACH_ALIKE.get(unit, unit) for unit in found)
+
+
+def of_all_or_own(left: str, right: str) -> bool:
+    """Whether one Chinese text is about the whole of something, and the other about one's own."""
+    wholes = [_WHOLE_HAN.search(text) is not None for text in (left, right)]
+    owns = [_OWN_HAN.search(text) is not None for text in (left, right)]
+    return wholes[0] != wholes[1] and owns[0] != owns[1] and wholes[0] == owns[1]
 
 
 @lru_cache(8192)

@@ -35,6 +35,14 @@ def test_two_words_or_two_names_are_no_slips(left: str, right: str) -> None:
     assert not differ_by_a_slip(left, right)
 
 
+def test_characters_exchanged_or_typed_twice() -> None:
+    assert differ_by_a_slip("怎么用博馆物的导览", "怎么用博物馆的导览")
+    assert differ_by_a_slip("怎么么预约", "怎么预约")
+    assert not differ_by_a_slip("二十二个", "二十个")
+    assert not differ_by_a_slip("山东怎么去", "东山怎么去")
+    assert not differ_by_a_slip("猫追狗", "狗追猫")
+
+
 @pytest.mark.parametrize(
     ("text", "han", "word"),
     [

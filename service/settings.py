@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import sys
 import tempfile
 from pathlib import Path
 from typing import Literal
@@ -58,7 +59,10 @@ class Settings(BaseSettings):
     uds: str = Field(default="", description="Unix socket to listen on instead of host and port.")
     ui_port: int = Field(default=8501, ge=0, le=65535, description="Port of the review page.")
     embed_threads: int = Field(
-        default=0, ge=0, le=64, description="Embedding workers; 0 means one per core."
+        default=0,
+        ge=0,
+        le=64,
+        description="Embedding workers; 0 means one per core that requests leave: all but one, at least one.",
     )
     huge_pages: bool = Field(
         default=True,
@@ -234,8 +238,9 @@ class Settings(BaseSettings):
 
     @property
     def workers(self) -> int:
-        """Embedding threads in force: one per usable core unless told otherwise."""
-        return self.embed_threads or max(1, min(8, os.cpu_count() or 1))
+        """Embedding threads in force: unless told otherwise one per usable core, but for the one that requests keep."""
+        usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+        return self.embed_threads or max(1, min(8, usable - 1))
 
     def sampling_secret(self) -> bytes:
         """The key of the sampling draws: whoever knew it could keep bad hits away from reviewers."""

@@ -1,6 +1,6 @@
 """Puts an embedder behind an event loop: the hot path of every semantic lookup.
 
-One worker thread per core takes texts from one queue. The model runs without the interpreter's
+Worker threads, one per core that requests leave, take texts from one queue. The model runs without the interpreter's
 lock, so exact hits go on at full speed beside it. Four rules:
 
 - a text that was embedded lately is not embedded again (lookup, then store, of the same text);

@@ -12,6 +12,7 @@ _ORDINAL_SUFFIX = frozenset({"st", "nd", "rd", "th"})
 _TIMES_OF_DAY = {"noon": 720, "midday": 720, "midnight": 0, "中午": 720, "午夜": 0}
 _ALSO_WORDS = frozenset({"mon", "wed", "sat", "sun"})
 """Short weekdays that are words of their own in small letters."""
+_MOST_DAYS, _MOST_MONTHS = 31, 12
 _FULL_MONTH = 5
 """Letters from which on the name of a month is no short form (Sept. 3)."""
 _GERMANE_YEARS = range(1000, 2200)
@@ -23,7 +24,9 @@ def take_date(tokens: list[Token], at: int, found: Amounts) -> int:
     key = token.key
     if token.kind == "isodate":
         parts = [int(part) for part in key.replace("/", "-").replace(".", "-").split("-")]
-        names = ("year", "month", "day") if parts[0] > 31 else ("day", "month", "year")
+        names = ("year", "month", "day") if parts[0] > _MOST_DAYS else ("day", "month", "year")
+        if names[0] == "day" and parts[1] > _MOST_MONTHS:
+            names = ("month", "day", "year")  # 12/25/2021
         found.dates += [f"{name}={part}" for name, part in zip(names, parts, strict=False)]
         used = 1
     elif token.kind == "time":

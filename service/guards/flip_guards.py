@@ -22,6 +22,8 @@ _SYMMETRIC = frozenset(
     连接 配对 区别 不同 差别 差异 相同 比较 关系""".split()
 )
 _LONGEST_ORDER = 40
+_CANNOT = re.compile(r"\bcan(?: ?not|'t|t)\b|\bunable\b|不了|无法|不能|不上|没法", re.I)
+_HOW_TO = re.compile(r"\bhow (?:do|can|could|to|should)\b|怎么(?!办)|如何|怎样", re.I)
 _REMEDY = re.compile(
     r"\bwhat (?:(?:should|can|could|do|must) (?:i|we) do|to do)\b|\bhow (?:do|can|could|should) (?:i|we) (?:fix|solve|handle) (?:it|that|this)\b|怎么办|怎么处理|怎么解决|如何处理|如何解决",
     re.I,
@@ -51,6 +53,9 @@ def _turns(pair: Alignment) -> dict[str, str]:
     if (count_a - count_b) % 2:
         count_a -= pair.a.asks_with_not and not pair.b.asks_with_not
         count_b -= pair.b.asks_with_not and not pair.a.asks_with_not
+    if (count_a - count_b) % 2 and pair.likeness < TEMPLATE:
+        count_a -= _tells_cannot(pair.a, pair.b)
+        count_b -= _tells_cannot(pair.b, pair.a)
     denies_another = (count_a - count_b) % 2 == 0 and _denies_another(pair)
     if denies_another:
         seen["negation"] = "the denial stands before another word"
@@ -73,6 +78,12 @@ def _turns(pair: Alignment) -> dict[str, str]:
     if swapped:
         seen["order"] = swapped
     return seen
+
+
+def _tells_cannot(text: Analysis, other: Analysis) -> bool:
+    """Whether one text says that it cannot be done and asks what to do, and the other how to do it."""
+    helpless = _REMEDY.search(text.text) is not None and _CANNOT.search(text.text) is not None
+    return helpless and _HOW_TO.search(other.text) is not None and not other.negations
 
 
 def _denies_another(pair: Alignment) -> bool:
@@ -205,7 +216,8 @@ _JOINING = frozenset("and or nor plus vs versus with & 和 与 跟 或 及 以�
 
 def _places_swapped(pair: Alignment) -> str:
     """X joined to Y in one text and Y to X in the other, word for word: `dog bit man`, `man bit dog`."""
-    a, b = _plain_words(pair.a), _plain_words(pair.b)
+    turned = {pair.b.units[j].key: pair.a.units[i].key for i, j in pair.opposites}
+    a, b = _plain_words(pair.a), [turned.get(word, word) for word in _plain_words(pair.b)]
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1
@@ -332,7 +344,7 @@ def _holders(units: tuple[Unit, ...], role: str) -> set[str]:
             continue
         end = at + 1
         while (
-            unit.kind == "han"
+            (unit.kind == "han" or (unit.kind == "word" and len(unit.key) == 1))
             and end < len(units)
             and units[end].kind == "han"
             and not units[end].role

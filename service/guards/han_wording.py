@@ -87,6 +87,8 @@ _PERSONS = re.compile(r"(?<=[一二两三四五六七八九十百\d])个人(?![�
 """三个人 and 三人."""
 _ENSURES_NOT = re.compile("(?:保证|确保)(?P<what>[^，。？?不没]{1,8}?)(?:不会?|不被)(?!得不)")
 """保证数据不丢: prevent that it is lost."""
+_EASY = re.compile("(?P<than>比[^，。？?]{1,8}?更?)好(?=[学走找做写记养洗买办考弄])")
+"""比…好学: easier to learn."""
 _WHOLE = re.compile("整(?:栋|座|篇|本|张|套|台|间|层|片|条|部|家|份)的?(?=[\u4e00-\u9fff])")
 _OVER_ALL = re.compile(
     "(?<![安周])全(?P<whole>公司|小区|校区|项目|团队|部门|集团|平台|网站|仓库|大楼|园区|学校|城市|国家|世界|市|城|省|国|校|班|家|店|楼|村|县|文)(?![新职程际面])"
@@ -191,6 +193,7 @@ _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
     (_ENSURES_NOT, r"防止\g<what>"),
     (_AGED, ""),
     (_PERSONS, "人"),
+    (_EASY, r"\g<than>容易"),
     (_ALLOWS, "放行"),
     (_EDIBLE, "可以"),
     (_QUARTER, r"第\1季度"),

@@ -122,6 +122,10 @@ def state(pair: Alignment) -> Refusal | None:
     joins_a, joins_b = time_words(pair.a.text), time_words(pair.b.text)
     if joins_a and joins_b and joins_a != joins_b and pair.likeness >= TEMPLATE:
         return Refusal("time", f"{_show(joins_a)} vs {_show(joins_b)}")
+    marks = pair.a.marks, pair.b.marks
+    will_or_did = any(mine.acted and yours.future for mine, yours in (marks, marks[::-1]))
+    if will_or_did and not pair.left_a and not pair.left_b:
+        return Refusal("time", "what was done vs what will be")
     tense_a, tense_b = _tense(pair.a.marks), _tense(pair.b.marks)
     if tense_a != tense_b and "past" in (tense_a, tense_b) and not pair.left_a and not pair.left_b:
         return Refusal("time", f"{tense_a} vs {tense_b}") if tense_a and tense_b else None

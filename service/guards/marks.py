@@ -42,6 +42,7 @@ _MEASURES = frozenset(
 _AUXILIARIES = frozenset(
     "is are was were do does did can could may might must should will would has have had shall am".split()
 )
+_SUBJECTS = frozenset({"who", "what", "which"})
 _CLAUSE_OPENERS = frozenset({"when", "where"})
 _BOUNDS = {
     "under": "lessthan", "below": "lessthan", "over": "morethan", "above": "morethan", "exceeding": "morethan",
@@ -66,6 +67,7 @@ class Marks(NamedTuple):
     past: bool
     present: bool
     future: bool
+    acted: bool
     mine: bool
     owners: frozenset[str]
     degrees: tuple[tuple[str, str], ...]
@@ -84,6 +86,8 @@ class MarkReader:
     past: bool = False
     present: bool = False
     future: bool = False
+    acted: bool = False
+    """Whether who or what did something is asked, in the past (who replaced them)."""
     mine: bool = False
     each: bool = False
     """Whether 都 is said, which takes up whatever quantity was named before."""
@@ -102,6 +106,9 @@ class MarkReader:
             self.present = True
         elif key in ("will", "shall") or (key == "going" and after == "to"):
             self.future = True
+        asks_subject = at == 1 and stream[0].key in _SUBJECTS and key not in _AUXILIARIES
+        if asks_subject and key != lemma and (key.endswith("ed") or en.IRREGULAR.get(key) == lemma):
+            self.acted = True
         if key in _MINE:
             self.mine = True
         clause = (
@@ -162,6 +169,8 @@ class MarkReader:
         if self.each and self.quantifiers & {"most", "some", "none", "any"}:
             self.quantifiers.discard("all")  # 大多数都 is most
         yes_no = self.yes_no or (not self.question and "吗" in plain)
+        self.acted = self.acted or _WHO_DID.search(plain) is not None
+        self.future = self.future or _WHO_WILL.search(plain) is not None
         self.past = self.past or _WAS_WHEN.search(plain) is not None
         self.future = self.future or _WILL_WHEN.search(plain) is not None
         return Marks(
@@ -173,6 +182,7 @@ class MarkReader:
             self.past,
             self.present,
             self.future,
+            self.acted,
             self.mine,
             frozenset(self.owners),
             tuple(self.degrees),
@@ -191,6 +201,8 @@ def _asks_later(stream: list[Token], at: int) -> bool:
 _WAS_WHEN = re.compile(
     "什么时候(?!.*(?:开门|关门|开放|营业|上班|下班|上课|下课|发车|开始|结束)的).*的[？?]?$"
 )
+_WHO_DID = re.compile("谁[^会将要能可，。]{1,4}了")
+_WHO_WILL = re.compile("谁(?:将会|将要|会|将)")
 _WILL_WHEN = re.compile("什么时候(?!.*[的了过][？?]?$)(?!是)")
 """(是)什么时候到的 asks of what has been, 什么时候到 of what will be."""
 _ASKING = re.compile(

@@ -70,7 +70,7 @@ def other_case(left: str, right: str, *, han: bool) -> tuple[str, str] | None:
         if mine == yours or mine.lower() != yours.lower():
             continue
         first, second = sorted((mine, yours))
-        name = first.istitle() and is_capitonym(second)
+        name = first.istitle() and (is_capitonym(second) or second in en.FIRST_NAMES)
         initials = first.isupper() and second in en.FUNCTION  # US, IT, WHO
         if second.islower() and (name or initials):
             return mine, yours

@@ -121,6 +121,17 @@ _SLASH_PER = re.compile(
     re.I,
 )
 """Requests/min: per minute."""
+_YEAR = re.compile(r"\bthe year (?=\d{3,4}\b)", re.I)
+_TIME_LEFT = re.compile(r"\bhow much time (?:is|do (?:i|we) have|is there)(?: still)? left\b", re.I)
+_MS = re.compile(r"\bMS (?=[A-Z][a-z]|365)")
+_MAKER = re.compile(
+    r"\b(?:microsoft (?=(?:word|excel|powerpoint|teams|outlook|onenote|sharepoint|azure|windows|edge|office|bing)\b)"
+    r"|google (?=(?:chrome|docs|sheets|slides|gmail|android|chromecast|pixel)\b)|apple (?=(?:iphone|ipad|ipod|macbook|imac|airpods|safari|icloud|itunes)\b)"
+    r"|adobe (?=(?:photoshop|illustrator|acrobat|premiere|lightroom|indesign)\b)|amazon (?=(?:aws|alexa|kindle|s3|ec2)\b)|samsung (?=galaxy\b)|sony (?=playstation\b)"
+    r"|apache (?=(?:kafka|spark|airflow|hadoop|cassandra|tomcat)\b)|atlassian (?=(?:jira|confluence|trello|bitbucket)\b)|nintendo (?=switch\b)|meta (?=(?:whatsapp|instagram)\b))",
+    re.I,
+)
+"""A product is known without its maker."""
 _KEEPS_OFF = re.compile(r"\bkeep(?P<who>(?: [\w'-]+){1,4}?) (?:off|out of|away from|from)\b", re.I)
 """Keep the cat off: stop it from."""
 _COSTS = re.compile(
@@ -173,6 +184,9 @@ def plain(flat: str, writing: str) -> str:
         flat = _GLUED_VERSION.sub(r"\g<0> ", _FRAMEWORK_SUFFIX.sub(r"\1", flat))
         flat = _GO.sub("in golang", flat)
         flat = _SHORT_WINDOWS.sub("Windows ", flat)
+        flat = _MAKER.sub(
+            "", _MS.sub("Microsoft ", _YEAR.sub("", _TIME_LEFT.sub("how long", flat)))
+        )
         flat = _DOTTED.sub(lambda match: match.group().replace(".", ""), flat)
         flat = _HOW_MANY_DAYS.sub("how long ", _KEEPS_OFF.sub(r"stop\g<who> from", flat))
         flat = _SLASH_PER.sub(" per ", flat)

@@ -27,6 +27,9 @@ _PREFIXES = ("re-", "pre-", "co-", "un-", "de-", "anti-", "multi-", "over-", "un
 _SAID_IN_PASSING = frozenset(
     "hello hi hey ok okay please thanks sorry dear bro sir dude well yes yep nope btw er um uh oh ah".split()
 )
+_BEFORE_NOUN = frozenset(
+    "the a an my our your his her their its these those all some any no".split()
+)
 _HTTP_METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
 _CAPITAL_NAMES = {"us": "usa"}
 _SPOKEN_OPERATORS = {"plus": "+", "minus": "-", "times": "*", "multiplied": "*", "divided": "/"}
@@ -156,6 +159,8 @@ def _degreed(key: str) -> bool:
 def _multiword(stream: list[Token], at: int) -> tuple[str, int] | None:
     """A verb with its particle, or another fixed pair of words, that the synonym lists know."""
     key = stream[at].key
+    if key != inflection(key).lemma and at and stream[at - 1].key in _BEFORE_NOUN:
+        return None  # the logs in production: things, and no verb with its particle
     heads = [head for head in (inflection(key).lemma, key) if head in words.phrase_heads()]
     if not heads:
         return None

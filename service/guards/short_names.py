@@ -2,9 +2,14 @@
 
 import re
 
-_KINDS = "大学 学院 银行 集团 公司 医院 联盟 联赛 组织 委员会 中学 小学 协会 电视台 出版社 航空 铁路 研究院 法院".split()
+from service.guards import han
+
+_KINDS = "保险 监督局 管理局 大学 学院 银行 集团 公司 医院 联盟 联赛 组织 委员会 中学 小学 协会 电视台 出版社 航空 铁路 研究院 法院".split()
 """What the full name of an organisation ends with."""
 _NAMED = re.compile("|".join(_KINDS))
+_OFTEN_LEFT_OUT = frozenset({"大学", "学院"})
+"""Kinds that a short name may do without (北航, 同济)."""
+_SHORTEST = 2
 _SHORTEST_FULL = 4
 _LONGEST_SHORT = 4
 _MOST_LEFT_OUT = 8
@@ -45,18 +50,25 @@ def _in_common(left: str, right: str) -> int:
 
 def _shortens(short: str, long: str) -> bool:
     """Whether a name has one character of each part of the long one, up to the kind that ends it."""
-    return any(_takes_each_part(short, long.removeprefix(country)) for country in ("中国", ""))
+    return any(
+        _takes_each_part(short, long.removeprefix(country).replace("管理", ""))
+        for country in ("中国", "")
+    )
 
 
 def _takes_each_part(short: str, full: str) -> bool:
     kind = next((kind for kind in _KINDS if full.endswith(kind)), "")
     if not kind or short.endswith(kind) or len(full) < _SHORTEST_FULL:
         return False
+    if kind in _OFTEN_LEFT_OUT and full == short + kind:
+        return short not in han.kinds() and short not in _PROVINCES.values()
     at = 0 if short[0] == full[0] else len(_PROVINCES.get(short[0], "")) - 1
     if at < 0 or (at and not full.startswith(_PROVINCES[short[0]])):
         return False
     for char in short[1:]:
-        at = full.find(char, at + 1, at + 1 + _WIDEST_PART)
+        at = full.find(char, at + 1, at + _WIDEST_PART + max(1, len(kind) - 1))
         if at < 0:
             return False
-    return at >= len(full) - len(kind)
+    return at >= len(full) - len(kind) or (
+        kind in _OFTEN_LEFT_OUT and len(short) == _SHORTEST <= at
+    )

@@ -155,6 +155,14 @@ IRREGULAR = dict(
 )
 """Inflected form to lemma, and words that look inflected but are not."""
 
+FIRST_NAMES = frozenset(
+    """rose mark bill will may june jack frank grace hope faith joy lily daisy ivy ruby pearl amber dawn iris olive violet victor
+    grant chase hunter mason carter cooper taylor drew chuck rob sue pat bob nick rich art dale glen cliff clay heath reed robin
+    jay rusty sandy penny carol gene herb josh jean max miles chip norm gill ginger heather holly hazel jasmine rosemary sage
+    summer autumn april august melody charity patience prudence felicity bliss crystal jade opal""".split()
+)
+"""First names that are plain words in small letters."""
+
 BRANDS = frozenset(
     """apple windows word excel teams slack chrome safari edge swift go rust ruby oracle amazon shell target
     square stripe notion drive outlook access pages numbers python spark hive unity mercury signal

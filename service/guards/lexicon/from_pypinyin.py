@@ -18,6 +18,8 @@ from pathlib import Path
 
 from service.guards.lexicon.common_chinese import common_words
 
+LEAST_COUNT = 4
+"""Three is the count that the dictionary gives to a word its corpus lacks: among these are misspellings."""
 _HAN = re.compile("[\u4e00-\u9fff]{2,4}")
 _TYPED_ALIKE = ((re.compile("^([zcs])h"), r"\1"), (re.compile("([aei]n)g$"), r"\1"))
 """What an input method takes for one on request: zh and z, ing and in."""
@@ -27,8 +29,10 @@ def main() -> None:
     """Read the dictionary named first and write the table of sounds named second."""
     source, target = Path(sys.argv[1]), Path(sys.argv[2])
     read = import_module("pypinyin").lazy_pinyin
-    listed = {line.split(" ")[0] for line in source.read_text("utf-8").splitlines()}
-    words = {word for word in listed if _HAN.fullmatch(word)}
+    listed = (line.split(" ") for line in source.read_text("utf-8").splitlines())
+    words = {
+        word for word, count, _ in listed if int(count) >= LEAST_COUNT and _HAN.fullmatch(word)
+    }
     common = common_words()
     sounds = {char: {_typed(*read(char))} for char in sorted({*"".join(words | common)})}
     for word in sorted(common):  # a character is read otherwise in some words

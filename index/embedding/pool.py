@@ -215,23 +215,29 @@ class EmbeddingPool:
             waiter.set_exception(EmbedderUnavailable(f"no vector within {timeout_s:g} s"))
 
     def _deliver(self, calls: int, outcomes: list[_Outcome]) -> None:
+        """Hand out the first outcome, and the others in turns of their own.
+
+        Whoever gets a vector has a millisecond's work to do with it; requests that came meanwhile go first.
+        """
         self.counters.batches += calls
-        for outcome in outcomes:
-            job = outcome.job
-            if self._jobs.get(job.text) is job:
-                del self._jobs[job.text]
-            if outcome.vector is not None:
-                self.counters.embedded += 1
-                self.failure = None
-                self._remember(job.text, outcome.vector)
-                for waiter in job.waiters:
-                    if not waiter.done():
-                        waiter.set_result(outcome.vector)
-            elif outcome.error is not None:
-                if not isinstance(outcome.error, TextRefused):
-                    self.counters.failed += 1
-                    self.failure = str(outcome.error)
-                _fail(job, outcome.error)
+        outcome, *others = outcomes
+        if others and self._loop is not None:
+            self._loop.call_soon(self._deliver, 0, others)
+        job = outcome.job
+        if self._jobs.get(job.text) is job:
+            del self._jobs[job.text]
+        if outcome.vector is not None:
+            self.counters.embedded += 1
+            self.failure = None
+            self._remember(job.text, outcome.vector)
+            for waiter in job.waiters:
+                if not waiter.done():
+                    waiter.set_result(outcome.vector)
+        elif outcome.error is not None:
+            if not isinstance(outcome.error, TextRefused):
+                self.counters.failed += 1
+                self.failure = str(outcome.error)
+            _fail(job, outcome.error)
 
     def _remember(self, text: str, vector: Vector) -> None:
         self._vectors[text] = vector

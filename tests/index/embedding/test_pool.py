@@ -1,6 +1,7 @@
 """The pool: at most one embedding per text, and no caller ever waits beyond its budget."""
 
 import asyncio
+import itertools
 import os
 import sys
 import threading
@@ -122,6 +123,31 @@ async def test_what_queued_up_goes_in_together_by_length(engine: Engine, pools: 
     assert engine.calls == [["first"], short, long]
     assert pool.counters.batches == 3
     assert pool.counters.embedded == 9
+
+
+async def test_other_work_has_a_turn_between_the_texts_of_a_batch(
+    engine: Engine, pools: Pools
+) -> None:
+    """Whoever is handed a vector goes on with it for a while; what else came in waits for one of them, not for all."""
+    pool = pools(engine)
+    engine.gate.clear()
+    turns: list[str] = []
+
+    async def ask(text: str) -> None:
+        await pool.embed_one(text, BUDGET_S)
+        turns.append(text)
+        asyncio.get_running_loop().call_soon(turns.append, "other")
+
+    asked = [asyncio.create_task(ask("first"))]
+    await engine.is_running()
+    asked += [asyncio.create_task(ask(f"text {n}")) for n in range(4)]
+    await asyncio.sleep(0)
+    engine.gate.set()
+    await asyncio.gather(*asked)
+    await asyncio.sleep(0.01)
+    assert engine.calls[1:] == [[f"text {n}" for n in range(4)]]
+    places = [turns.index(f"text {n}") for n in range(4)]
+    assert all("other" in turns[a:b] for a, b in itertools.pairwise(places)), turns
 
 
 async def test_an_engine_that_gains_nothing_by_batches_gets_single_texts(pools: Pools) -> None:

@@ -125,7 +125,9 @@ def _value(tokens: list[Token], at: int) -> tuple[Fraction, int, bool] | None:
     if token.kind != "word" and token.key not in ("半",):
         return None
     key, after = token.key, key_at(tokens, at + 1)
-    if key in ("half", "quarter") or (key in _ARTICLES and after in ("half", "third", "quarter")):
+    shared_out = key in _ARTICLES and after in q.FRACTION_WORDS and key_at(tokens, at + 2) == "of"
+    thirds = key in _ARTICLES and after in ("half", "third", "quarter")
+    if key in ("half", "quarter") or thirds or shared_out:
         return _part(tokens, at)
     if key in _ARTICLES and after in q.SCALES and len(after) > 2:
         return (*_scaled(tokens, at + 2, q.SCALES[after], 2), False)

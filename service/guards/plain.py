@@ -74,7 +74,7 @@ _STAGE = re.compile(
 _STAGES = {"test": "testing", "live": "production"}
 """The environment that a server belongs to, in its other name."""
 _SEATS_LEFT = re.compile(
-    r"\b(?P<asked>(?:is|are) there (?:still )?(?:any|some)?(?: [\w-]+){1,3}?|do you (?:still )?have (?:any )?(?:[\w-]+ ?){1,3}?|(?:any|many|much|no)(?: [\w-]+){1,3}? (?:is|are)(?: still)?) left\b",
+    r"\b(?P<asked>(?:is|are) there (?:still )?(?:any|some)?(?: [\w-]+){1,3}?|do you (?:still )?have(?: any)?(?: [\w-]+){1,3}?|(?:any|many|much|no)(?: [\w-]+){1,3}? (?:is|are)(?: still)?) left\b",
     re.I,
 )
 """Are there any seats left: are any available."""

@@ -153,7 +153,9 @@ NUMBER_WORDS = frozenset([*_SMALL, *_TENS, "hundred", "thousand", "million", "bi
 SCALES = {name: Fraction(value) for name, value in _SCALES.items()}
 FRACTION_WORDS = {"half": Fraction(1, 2), "halves": Fraction(1, 2), "quarter": Fraction(1, 4),
                   "quarters": Fraction(1, 4), "third": Fraction(1, 3), "thirds": Fraction(1, 3),
-                  "fifth": Fraction(1, 5), "fifths": Fraction(1, 5), "tenth": Fraction(1, 10)}  # fmt: skip
+                  "fifth": Fraction(1, 5), "fifths": Fraction(1, 5), "sixth": Fraction(1, 6), "sixths": Fraction(1, 6),
+                  "eighth": Fraction(1, 8), "eighths": Fraction(1, 8), "tenth": Fraction(1, 10), "tenths": Fraction(1, 10),
+                  "hundredth": Fraction(1, 100), "hundredths": Fraction(1, 100)}  # fmt: skip
 ORDINALS = {
     word: number
     for number, word in enumerate(

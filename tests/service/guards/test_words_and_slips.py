@@ -1,10 +1,11 @@
 """Words spoken of as words, slips by sound, short names, whose it is, one against all, begin against end."""
 
+import time
 from itertools import product
 
 import pytest
 
-from service.guards import judge
+from service.guards import analyse, judge
 from service.guards.asked import start_or_end
 from service.guards.han_politeness import without_politeness
 from service.guards.han_slips import differ_by_a_slip
@@ -159,3 +160,20 @@ def test_one_question_in_two_forms(a: str, b: str) -> None:
 def test_one_small_thing_differs(a: str, b: str) -> None:
     assert judge(a, b) is not None
     assert judge(b, a) is not None
+
+
+@pytest.mark.parametrize(
+    "piece", ["麻烦请教", "能讲", "什么时候", "do you have any ", "make sure that "]
+)
+def test_no_wording_makes_a_long_text_slow(piece: str) -> None:
+    """Seconds of processor time, for a text near the longest that is read."""
+    text = (piece * (19_000 // len(piece) + 1))[:19_000]
+    began = time.process_time()
+    analyse(text)
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("share", ["tenth", "fifth", "eighth"])
+def test_a_share_in_two_forms(share: str) -> None:
+    assert judge(f"What is a {share} of 400?", f"What is one {share} of 400?") is None
+    assert judge(f"What is a {share} of 400?", "What is a sixth of 400?") is not None

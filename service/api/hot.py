@@ -215,6 +215,11 @@ class HotPath:
         """True for requests of the two hot routes."""
         return scope["type"] == "http" and scope["path"] in _ROUTES and scope["method"] == "POST"
 
+    @property
+    def answers_at_once(self) -> bool:
+        """True where `begin` may have a hit as its result."""
+        return self._cache().db.at_once is not None
+
     def begin(self, scope: Scope, body: bytes) -> Reply | Coroutine[Any, Any, Reply]:
         """The reply to a request of a hot route, or the rest of the work for it, to be awaited. Never raises."""
         path = scope["path"]

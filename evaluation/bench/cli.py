@@ -318,7 +318,7 @@ def score(
     """A learned score against the cosine at a certified rate, and against other caches' rules on the same traffic."""
     from evaluation.bench import loop as traffic
     from evaluation.bench import score as bench
-    from evaluation.bench import score_pairs
+    from evaluation.bench import score_outcomes, score_pairs
 
     options: dict[str, Any] = {
         "models_dir": _models_dir(),
@@ -337,7 +337,7 @@ def score(
     found = bench.run(
         wanted, seeds=range(1, seeds + 1), requests=requests, labels=labels, **options
     )
-    _emit(found.as_dict(), bench.render(found), as_json)
+    _emit(found.as_dict(), score_outcomes.render(found), as_json)
 
 
 @bench_app.command()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from evaluation.bench import score, score_pairs, score_verifier
+from evaluation.bench import score, score_outcomes, score_pairs, score_verifier
 from evaluation.bench import score_peers as peers
 from evaluation.bench.score_traffic import Entries, Traffic, embed, load, shadow_log
 from index.similarity import unit_rows
@@ -137,8 +137,8 @@ def test_every_rule_is_judged_on_the_same_lookups(tmp_path: Path) -> None:
     assert {o.target for o in outcomes} == {None, 0.01, 0.03, 0.05}
     assert all(o.false_hits <= o.hits <= o.lookups for o in outcomes)
     assert all(value >= 0.0 for value in ms.values())
-    bench = score.Bench(outcomes, {"faq 1": ms}, {"faq": 0.5}, 1.0)
-    assert "vCache" in score.render(bench)
+    bench = score_outcomes.Bench(outcomes, {"faq 1": ms}, {"faq": 0.5}, 1.0)
+    assert "vCache" in score_outcomes.render(bench)
     assert len(bench.as_dict()["outcomes"]) == len(outcomes)
 
 

@@ -27,6 +27,7 @@ _PREFIXES = ("re-", "pre-", "co-", "un-", "de-", "anti-", "multi-", "over-", "un
 _SAID_IN_PASSING = frozenset(
     "hello hi hey ok okay please thanks sorry dear bro sir dude well yes yep nope btw er um uh oh ah".split()
 )
+_PARTICLES = frozenset("in on out off up down over back away for to into onto".split())
 _BEFORE_NOUN = frozenset(
     "the a an my our your his her their its these those all some any no".split()
 )
@@ -159,7 +160,8 @@ def _degreed(key: str) -> bool:
 def _multiword(stream: list[Token], at: int) -> tuple[str, int] | None:
     """A verb with its particle, or another fixed pair of words, that the synonym lists know."""
     key = stream[at].key
-    if key != inflection(key).lemma and at and stream[at - 1].key in _BEFORE_NOUN:
+    particle = at + 1 < len(stream) and stream[at + 1].key in _PARTICLES
+    if particle and key != inflection(key).lemma and at and stream[at - 1].key in _BEFORE_NOUN:
         return None  # the logs in production: things, and no verb with its particle
     heads = [head for head in (inflection(key).lemma, key) if head in words.phrase_heads()]
     if not heads:

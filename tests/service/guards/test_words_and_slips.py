@@ -109,10 +109,7 @@ def test_when_it_begins_is_not_when_it_ends() -> None:
     "frame", ["请问{}", "冒昧问一句，{}", "能否劳烦您告诉我{}", "问个小问题：{}", "{}谢谢大家！"]
 )
 def test_politeness_asks_for_nothing(frame: str) -> None:
-    assert without_politeness(frame.format("游泳馆怎么走？")).strip("？") in (
-        "游泳馆怎么走",
-        "请问游泳馆怎么走",  # a word that no list counts
-    )
+    assert without_politeness(frame.format("游泳馆怎么走？")).strip("？") == "游泳馆怎么走"
     assert judge(frame.format("游泳馆怎么走？"), "游泳馆怎么走？") is None
 
 

@@ -15,6 +15,7 @@ from service.proxy.flight import Reader
 from service.proxy.headers import HeaderList, to_caller
 from service.proxy.parts import Parts, book, call_of, rendered
 from service.proxy.relay import failure_of, relay_stream, relay_whole
+from service.wire.json_text import repeats_a_name
 
 
 def why_bypassed(exchange: Exchange) -> str | None:
@@ -45,7 +46,10 @@ async def answer(parts: Parts, exchange: Exchange, identity: Identity, bypass: s
         exchange.looked = replies.not_cached_headers(reason)
         raise replies.NotCached("nothing stored answers this request")
     if isinstance(found.outcome, Miss) and found.key is not None and found.policy is not None:
-        return await _fill(parts, exchange, identity, caller, found)
+        if not repeats_a_name(exchange.raw):
+            return await _fill(parts, exchange, identity, caller, found)
+        # the upstream may have read another request than the one that the answer would be stored for
+        await _give_up(parts, caller, found)
     return await _not_kept(parts, exchange, identity, found)
 
 
@@ -89,7 +93,7 @@ async def _fill(
 
 
 async def _not_kept(parts: Parts, exchange: Exchange, identity: Identity, found: Found) -> str:
-    """The upstream's answer, not to be stored: `no-store`, a line that is off, or trouble of the cache's own."""
+    """The upstream's answer, not to be stored: `no-store`, a line that is off, a body of two readings, our trouble."""
     miss = found.outcome
     if isinstance(miss, Miss):
         is_passed_by = miss.is_off

@@ -28,6 +28,26 @@ def parse(text: bytes | str) -> Any:
         raise NotJson(str(error)) from error
 
 
+def repeats_a_name(text: bytes) -> bool:
+    """Whether an object of a JSON text has a name twice. Readers differ on which one counts (RFC 8259,
+    4): the text may say one thing here and another elsewhere. True as well for what nests too deeply.
+    """
+    try:
+        json.loads(text, object_pairs_hook=_named_once, parse_int=str, parse_float=str)
+    except (_Repeated, RecursionError):
+        return True
+    return False
+
+
+class _Repeated(Exception):
+    pass
+
+
+def _named_once(members: list[tuple[str, Any]]) -> None:
+    if len({name for name, _ in members}) < len(members):
+        raise _Repeated
+
+
 def dump(value: Any) -> bytes:
     """Compact UTF-8 JSON in the order of the keys."""
     return _encode(value)

@@ -30,10 +30,16 @@ class Usage:
         return self.cache_write_5m + self.cache_write_1h + self.cache_write_other
 
 
+MOST_TOKENS = 10**12
+"""No call has more: a larger count is nonsense, and sums of it would leave the ledger's 64 bits."""
+
+
 def count(holder: Any, name: str) -> int:
     """A non-negative count out of a provider's object; 0 when it is absent, null or nonsense."""
     value = holder.get(name) if isinstance(holder, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return value if 0 < value <= MOST_TOKENS else 0
 
 
 def zero_usage(original: Any, template: dict[str, Any]) -> dict[str, Any]:

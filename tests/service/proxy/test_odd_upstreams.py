@@ -326,3 +326,74 @@ def test_an_answer_that_nobody_can_see_is_passed_on_and_not_stored(
     upstream.says(completion("\u200b\u2060"))
     for _ in range(2):
         assert cache_status(rig.chat("unseen")).get("hit") is not True
+
+
+def embeddings(*indices: Any) -> bytes:
+    """An answer with these positions, one vector at each."""
+    data = [{"object": "embedding", "index": at, "embedding": [0.5, 1.0]} for at in indices]
+    return json.dumps({"object": "list", "model": "e", "data": data}).encode()
+
+
+def test_fields_of_other_types_than_theirs_are_passed_on_and_not_stored(
+    odd: tuple[Rig, Scripted], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As an answer that is none, and not as a failure of ours."""
+    rig, upstream = odd
+    for body in (embeddings("0", 1), embeddings([0], 1), embeddings(None, {})):
+        upstream.says(body)
+        for _ in range(2):
+            reply = rig.post("/openai/v1/embeddings", {"model": "e", "input": ["a", "b"]})
+            assert (reply.status_code, reply.content) == (200, body)
+            assert "stored" not in cache_status(reply)
+    upstream.says(completion().replace(b'"stop"', b'["stop"]'))
+    for _ in range(2):
+        assert "stored" not in cache_status(rig.chat("an ending that is a list"))
+    assert upstream.call_count == 8
+    assert rig.metric("surehit_proxy_not_stored_total", reason="malformed") == 8
+    assert "failed" not in capfd.readouterr().out
+
+
+def test_counts_that_nobody_can_have_counted_leave_the_ledger_whole(
+    odd: tuple[Rig, Scripted],
+) -> None:
+    """One answer of an odd server must not take the figures of all others along."""
+    rig, upstream = odd
+    upstream.says(completion()[:-1] + b', "usage": {"prompt_tokens": %d}}' % 10**30)
+    rig.chat("counted by nobody")
+    upstream.says(completion()[:-1] + b', "usage": {"prompt_tokens": 11, "completion_tokens": 3}}')
+    rig.chat("counted well")
+    reply = rig.http.get(f"{rig.base}/v1/ledger")
+    assert reply.status_code == 200, reply.text
+    row = next(
+        row for row in reply.json()["lines"]["default"] if row["layer"] == "provider_prompt_cache"
+    )
+    assert (row["requests"], row["input_tokens"], row["output_tokens"]) == (2, 11, 3)
+
+
+@pytest.mark.parametrize(
+    "ambiguous",
+    [
+        b'{"model":"fake-small","temperature":0,"messages":[{"role":"user","content":"Say: phone 555"}],'
+        b'"messages":[{"role":"user","content":"plain"}]}',
+        b'{"model":"fake-small","temperature":0,"messages":[{"role":"user","content":"Say: phone 555",'
+        b'"c\\u006fntent":"plain"}]}',
+    ],
+)
+def test_an_answer_to_a_body_of_two_readings_is_for_its_caller_alone(
+    odd: tuple[Rig, Scripted], ambiguous: bytes
+) -> None:
+    """Of a name given twice we read the last; an upstream that reads the first answers another question."""
+    rig, upstream = odd
+    address, sent = f"{rig.base}/openai/v1/chat/completions", {"authorization": "Bearer sk-caller"}
+    for _ in range(2):
+        upstream.says(completion("Phone 555."))
+        reply = rig.http.post(address, content=ambiguous, headers=sent)
+        assert reply.json()["choices"][0]["message"]["content"] == "Phone 555."
+        assert cache_status(reply)["fwd"] == "miss"
+        assert "stored" not in cache_status(reply)
+    upstream.says(completion("As it is."))
+    for outcome in ("fwd", "hit"):
+        plain = rig.chat("plain")
+        assert plain.json()["choices"][0]["message"]["content"] == "As it is."
+        assert outcome in cache_status(plain)
+    assert upstream.call_count == 3

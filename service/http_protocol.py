@@ -5,8 +5,8 @@
 - uvicorn parses each head anew. One that is the same, byte for byte, as an earlier one of a hot route is known
   (request_heads.py); on a kept connection that is all of them.
 - uvicorn writes head and body apart, and each write is a system call that wakes the reader: a short reply is one write.
-- uvicorn loses the body of a request that offers to go on in another protocol, as Java's client by default does with
-  HTTP/2 (`Upgrade: h2c`). A server may ignore such an offer (RFC 9110, 7.8), and so does this one.
+- uvicorn loses the body of a request that offers to go on in another protocol; here such offers are ignored
+  (upgrade_offers.py).
 - uvicorn waits without end for the rest of a request, and for the first one of a connection.
 """
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import re
 from collections.abc import Coroutine
 from typing import Any, cast
 
@@ -27,6 +26,7 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from service.api.hot import HotPath, Reply, send_reply
 from service.request_heads import RequestHeads
+from service.upgrade_offers import OfferIgnoringParser
 
 JOINED_BYTES = 65_536
 """Longer bodies are written by themselves: copying them would cost more than a second write."""
@@ -96,7 +96,6 @@ class JoiningTransport:
 
 
 _heads = RequestHeads()
-_OFFER = re.compile(rb"(?<=\r\n)upgrade(?=:)", re.IGNORECASE)
 
 
 class Protocol(HttpToolsProtocol):
@@ -115,6 +114,7 @@ class Protocol(HttpToolsProtocol):
         """Of a request with a known head that is answered later."""
         self._answered_at = float("-inf")
         self._knows = self._hot is not None and not self.root_path and not self.limit_concurrency
+        self.parser = OfferIgnoringParser(self)
         super().connection_made(cast(asyncio.Transport, self._joining))
         if len(self.connections) > most_connections():
             transport.abort()  # with a file taken for it, the next store could not reach its database
@@ -134,8 +134,6 @@ class Protocol(HttpToolsProtocol):
             if self._answer_known(data):
                 return
             self._whole = data
-        if self._is_between:
-            data = _without_offer(data)
         super().data_received(data)
         self._whole = b""
         if isinstance(self._begun, Coroutine):  # the connection was closed before it was asked for
@@ -151,8 +149,15 @@ class Protocol(HttpToolsProtocol):
         self._is_between = False
         super().on_message_begin()
 
+    def on_headers_complete(self) -> None:
+        """A request's head is whole; one with an offer to upgrade is parsed once more without it."""
+        if not self.parser.should_upgrade():
+            super().on_headers_complete()
+
     def on_message_complete(self) -> None:
         """The last byte of a request."""
+        if self.parser.should_upgrade():
+            return
         self._is_arriving = False
         self._is_between = True
         super().on_message_complete()
@@ -185,12 +190,7 @@ class Protocol(HttpToolsProtocol):
         found, self._begun = self._begun, None
         if found is None:
             found = app.begin(cast(Any, cycle.scope), body)
-            if (
-                self._whole
-                and self._knows
-                and cycle.keep_alive
-                and not self.parser.should_upgrade()
-            ):
+            if self._whole and self._knows and cycle.keep_alive:
                 _heads.keep(self._whole, cycle.scope, body)
         cycle.body = bytearray()
         if not isinstance(found, Reply) or self.flow.write_paused:
@@ -208,7 +208,9 @@ class Protocol(HttpToolsProtocol):
         is_busy = self.cycle is not None and not self.cycle.response_complete
         if known is None or self._hot is None or is_busy or self.flow.write_paused:
             return False
-        if not self._hot.answers_at_once:  # there is no reply before the next turn: the parser has time
+        if (
+            not self._hot.answers_at_once
+        ):  # there is no reply before the next turn: the parser has time
             return False
         found = self._hot.begin(*known)
         if not isinstance(found, Reply):
@@ -272,12 +274,6 @@ class Protocol(HttpToolsProtocol):
         if has_begun and (cycle is None or cycle.response_complete or not cycle.response_started):
             self.transport.write(_REFUSAL)
         self.transport.close()
-
-
-def _without_offer(data: bytes) -> bytes:
-    """A request's first bytes; where they hold its head with an offer to upgrade, that header has another name."""
-    end = data.find(b"\r\n\r\n") + 2
-    return _OFFER.sub(b"not-upgraded", data[:end]) + data[end:]
 
 
 def _rest(found: Reply | Coroutine[Any, Any, Reply]) -> Any:

@@ -18,12 +18,15 @@ from service.storage import tenants
 router = APIRouter(tags=["health"])
 
 
+# load balancers and monitors ask by HEAD as well (RFC 9110, 9.1: both are to be supported)
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz")
 async def healthz() -> dict[str, str]:
     """The process lives."""
     return {"status": "ok"}
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz")
 async def readyz(cache: CacheDep, response: Response) -> dict[str, Any]:
     """200 when the database answers. `semantic` is `ready`, `loading` or `degraded`; exact hits need none of it."""
@@ -49,6 +52,7 @@ async def readyz(cache: CacheDep, response: Response) -> dict[str, Any]:
     }
 
 
+@router.head("/metrics", include_in_schema=False)
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request, cache: CacheDep) -> Response:
     """Prometheus text. A tenant's key sees its own series; the metrics token, or loopback without keys, sees all."""

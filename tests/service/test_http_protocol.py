@@ -357,6 +357,36 @@ async def test_an_offer_to_upgrade_is_ignored_and_the_body_is_read(
             protocol._unset_keepalive_if_required()
 
 
+@pytest.mark.parametrize("path", ["lookup", "store"])
+async def test_an_offer_to_upgrade_is_ignored_wherever_its_head_was_cut(
+    sqlite_url: str, tmp_path: Path, path: str
+) -> None:
+    """A head with a long token comes in several pieces of a network; and one request may come behind another."""
+    offer = "Connection: Upgrade, HTTP2-Settings\r\nUPGRADE:\th2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\n"
+    async with running(sqlite_url, tmp_path) as client:
+        await warmed(client)
+        asked = wire("Where is the manual", more=offer, path=path)
+        protocol, transport = connected(client.app)
+        cuts = [*range(0, len(asked), 7), len(asked) - 1]
+        for cut in cuts:
+            protocol.data_received(asked[:cut])
+            protocol.data_received(asked[cut:])
+        for piece in (asked[at : at + 1] for at in range(len(asked))):
+            protocol.data_received(piece)
+        protocol.data_received(asked + asked)
+        replies = await until(transport, len(cuts) + 3)
+        for status, _, body in replies:
+            assert status == (200 if path == "lookup" else 422)
+            assert "response" in str(body)
+        protocol._unset_keepalive_if_required()
+
+
+async def test_a_tunnel_is_refused() -> None:
+    transport = await ask(replying(b"never"), "CONNECT")
+    assert transport.writes[0].startswith(b"HTTP/1.1 400")
+    assert transport.closed
+
+
 async def test_a_connection_with_known_heads_is_closed_when_it_is_idle_and_not_before(
     sqlite_url: str, tmp_path: Path
 ) -> None:

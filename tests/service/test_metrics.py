@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from service.metrics import MAX_SERIES, Metrics
@@ -121,3 +122,15 @@ def test_names_follow_prometheus(sqlite_url: str, tmp_path: Path) -> None:
         else:
             assert family.type == "gauge", name
             assert not name.endswith(("_total", "_count", "_sum")), name
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+async def test_monitors_may_ask_by_head(sqlite_url: str, tmp_path: Path, path: str) -> None:
+    async with running(sqlite_url, tmp_path) as client:
+        await client.settled()
+        asked = await client.call("GET", path)
+        told = await client.call("HEAD", path)
+        assert (told.status_code, asked.status_code) == (200, 200)
+        assert told.headers["content-type"] == asked.headers["content-type"]
+        paths = (await client.call("GET", "/openapi.json")).json()["paths"]
+        assert list(paths[path]) == ["get"]

@@ -217,8 +217,8 @@ def export_labels(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
-        typer.echo(f"{len(text.splitlines()) - (chosen == 'csv')} labels in {output}", err=True)
+        output.write_bytes(text.encode())  # line ends inside of texts stay as they are
+        typer.echo(f"{labels_io.count_rows(text, chosen)} labels in {output}", err=True)
 
 
 @labels_app.command("import")
@@ -243,7 +243,7 @@ def import_labels(
             desk,
             tenant,
             line=line,
-            text=file.read_text(encoding="utf-8-sig"),
+            text=labels_io.decoded(file.read_bytes()),
             form=_form(form, file),
             score_pairs=lambda pairs: desk.cosines(policy, pairs),
         )

@@ -11,7 +11,6 @@ from evaluation import audit_http, curves, decision_rows, labels_io, publish, re
 from evaluation import http_bodies as bodies
 from evaluation.http_parts import desk, json_reply, score_pairs
 from service.api.dependencies import Admin, CacheDep, Reviewer, User
-from service.errors import InvalidRequest
 from service.lines import check_name
 from service.storage import scorers as scorer_rows
 
@@ -124,10 +123,7 @@ async def post_import(
     is_csv = format == "csv" or (
         format is None and "csv" in request.headers.get("content-type", "")
     )
-    try:
-        text = (await request.body()).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidRequest.field("body", "must be UTF-8") from error
+    text = labels_io.decoded(await request.body())
     done = await labels_io.import_labels(
         d,
         caller.tenant,

@@ -223,6 +223,19 @@ async def import_labels(
     return await desk.db.write(work, durable=True)
 
 
+def decoded(raw: bytes) -> str:
+    """The text of a file, whose line ends stay as they are. Raises InvalidRequest."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest.field("body", "must be UTF-8") from error
+
+
+def count_rows(text: str, form: Format) -> int:
+    """How many labels an export holds; a text in it may have lines of its own."""
+    return text.count("\n") if form == "jsonl" else len(_csv_rows(text))
+
+
 def parse(text: str, form: Format) -> list[Row]:
     """Rows of an import. Raises InvalidRequest with every wrong row (at most 20 are named)."""
     raw = _json_lines(text) if form == "jsonl" else _csv_rows(text)

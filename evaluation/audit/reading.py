@@ -3,6 +3,7 @@ crash."""
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
@@ -58,7 +59,7 @@ def read_records(
         for number, raw in enumerate(_lines(file, tally), start=1):
             if number % 1024 == 0:
                 on_bytes(file.tell())
-            raw = raw.strip()
+            raw = (raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw).strip()
             if not raw:
                 continue
             if limit is not None and tally.rows >= limit:

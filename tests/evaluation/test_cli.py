@@ -122,6 +122,29 @@ def test_labels_go_out_and_in_by_file(sqlite_url: str, folder: Path) -> None:
     assert 0.8 < row["score"] <= 1.0
 
 
+def test_labels_keep_the_line_ends_of_their_texts_on_the_way_through_a_file(
+    sqlite_url: str, folder: Path
+) -> None:
+    """Of what went out nothing is new when it comes back, and each label is counted once."""
+    prepare(sqlite_url, folder, 3)
+    rows = [
+        {"query": f"one\r\ntwo\rthree\n{n}\u2028", "entry_query": "\x85x\r", "verdict": "reusable"}
+        for n in range(2)
+    ]
+    given = folder / "in.jsonl"
+    given.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert read(run("labels", "import", str(given), "--line", "other", "--json"))["added"] == 2
+    for name in ("out.csv", "out.jsonl"):
+        out = folder / name
+        told = run("labels", "export", str(out), "--line", "other")
+        assert f"2 labels in {out}" in told.stderr.replace("\n", "")
+        again = read(run("labels", "import", str(out), "--line", "other", "--json"))
+        assert again == {"added": 0, "changed": 0, "unchanged": 2}
+    given.write_bytes("query,entry_query,verdict\n多少钱,多少钱,reusable\n".encode("gb18030"))
+    refused = run("labels", "import", str(given), "--line", "other", "--format", "csv")
+    assert isinstance(refused.exception, SurehitError)
+
+
 def test_plan_and_backtest_answer(sqlite_url: str, folder: Path) -> None:
     prepare(sqlite_url, folder, 300)
     planned = read(run("plan", "--line", "faq", "--labels", "100", "--json"))

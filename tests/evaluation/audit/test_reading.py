@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,14 @@ def test_a_gzip_log_is_read_without_its_name_saying_so(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(gzip.compress(b'{"text":"a"}\n{"text":"b"}\n'))
     assert [r.request for r in read(path)[0]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_byte_order_mark_costs_no_row(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(pack(b'\xef\xbb\xbf{"text":"a"}\r\n{"text":"b"}\r\n'))
+    records, tally = read(path)
+    assert ([r.request for r in records], tally.bad_lines) == (["a", "b"], 0)
 
 
 def test_a_gzip_log_that_is_cut_off_gives_what_it_holds(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import importlib
 import os
 import sys
+import tomllib
 from collections.abc import Awaitable, Callable
 from importlib.metadata import entry_points, version
 from typing import Annotated, Any, TypeVar
@@ -20,6 +21,7 @@ for _pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import orjson
 import typer
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from service.errors import InvalidRequest, SurehitError
 from service.settings import LOOPBACK, Settings
@@ -54,6 +56,12 @@ def main() -> None:
         fail(error.detail)
     except ValidationError as error:
         fail("; ".join(f"SUREHIT_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors()))
+    except tomllib.TOMLDecodeError as error:
+        fail(f"surehit.toml: {error}")
+    except SettingsError as error:  # a variable that should hold JSON
+        fail(str(error))
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        fail(f"{error.filename}: {error.strerror}")
 
 
 def fail(message: str, code: int = 2) -> None:

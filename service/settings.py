@@ -33,7 +33,7 @@ class UpstreamSettings(BaseModel, frozen=True, extra="forbid"):
 class Settings(BaseSettings):
     """Every setting of the service, with its unit in the name and its default."""
 
-    model_config = SettingsConfigDict(env_prefix="SUREHIT_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="SUREHIT_", extra="forbid", frozen=True)
 
     data_dir: Path = Field(
         default=Path("~/.local/share/surehit"),

@@ -10,8 +10,9 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import create_engine, pool
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 import migrations
 from service.errors import Unavailable
@@ -27,11 +28,19 @@ def _config(url: str) -> Config:
 
 @contextlib.contextmanager
 def _answering() -> Iterator[None]:
-    """A database that does not answer is an outage, to be told in a line."""
+    """A database that does not answer, or is none of ours, is an outage, to be told in a line."""
     try:
         yield
     except OperationalError as error:
         raise Unavailable(f"the database does not answer: {first_line(error.orig)}") from error
+    except DatabaseError as error:
+        if type(error) is not DatabaseError:  # its kinds are faults of ours
+            raise
+        raise Unavailable(f"the database cannot be read: {first_line(error.orig)}") from error
+    except CommandError as error:
+        raise Unavailable(
+            f"the database's schema is not known to this program ({error}): a newer one has migrated it"
+        ) from error
 
 
 def upgrade(url: str, revision: str = "head") -> None:

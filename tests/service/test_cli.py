@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -19,10 +21,13 @@ import pytest
 from evaluation.bench.processes import free_port
 
 
-def surehit(data: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def surehit(
+    data: Path, *arguments: str, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command on a data directory of its own."""
     return subprocess.run(
         [sys.executable, "-m", "service.cli", *arguments],
+        cwd=cwd,
         env={**os.environ, "SUREHIT_DATA_DIR": str(data), **environment},
         capture_output=True,
         text=True,
@@ -107,6 +112,53 @@ def test_unknown_setting_value_is_named(tmp_path: Path) -> None:
     bad = surehit(tmp_path, "line", "list", SUREHIT_PORT="99999")
     assert bad.returncode == 2
     assert "SUREHIT_PORT" in bad.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "variables", "named"),
+    [
+        ("prot = 8080", {}, "SUREHIT_PROT: Extra inputs are not permitted"),
+        ("port = = 8080", {}, "surehit.toml: Invalid value (at line 1"),
+        ('port = "many"', {}, "SUREHIT_PORT"),
+        ("port = 8080", {"SUREHIT_UPSTREAMS": '{"vllm":'}, '"upstreams"'),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused_in_a_line(
+    tmp_path: Path, file: str, variables: dict[str, str], named: str
+) -> None:
+    """None is passed over in silence, and none ends in a traceback."""
+    (tmp_path / "surehit.toml").write_text(file)
+    path = str(Path(__file__).parents[2])
+    found = surehit(tmp_path / "data", "line", "list", cwd=tmp_path, PYTHONPATH=path, **variables)
+    assert found.returncode == 2
+    assert named in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize("command", [("migrate",), ("line", "list"), ("serve", "--port", "0")])
+def test_a_database_that_is_not_for_this_program_is_refused_in_a_line(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """Of a newer program, or no database at all; and neither is touched."""
+    database = tmp_path / "surehit.db"
+    assert surehit(tmp_path, "migrate").returncode == 0
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    newer = surehit(tmp_path, *command)
+    database.write_bytes(b"no database at all " * 1000)
+    none = surehit(tmp_path, *command)
+    for found, why in ((newer, "'9999'"), (none, "file is not a database")):
+        assert found.returncode == 2
+        assert why in found.stderr
+        assert "Traceback" not in found.stderr
+    assert database.read_bytes() == b"no database at all " * 1000
+
+
+def test_a_data_directory_that_is_a_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    found = surehit(file, "line", "list")
+    assert (found.returncode, found.stderr.strip()) == (2, f"{file}: File exists")
 
 
 def test_doctor_finds_everything_sound(tmp_path: Path, models_dir: Path) -> None:

@@ -31,7 +31,7 @@ class UpstreamTimedOut(UpstreamFailed):
 class UnknownUpstream(SurehitError):
     """The line names an upstream that the service's settings do not have."""
 
-    status, code, title = 500, "unknown-upstream", "Unknown upstream"
+    status, code, title = 503, "unknown-upstream", "Unknown upstream"
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,9 @@ def test_line_with_an_upstream_of_its_own(sqlite_url: str, tmp_path: Path) -> No
             calls = rig.http.get(f"{other}/__calls").json()["calls"]
             assert [c["headers"]["authorization"] for c in calls] == ["…4321"]
             rig.line(upstream="gone")
-            assert rig.chat("Another").status_code == 500
+            gone = rig.chat("Another")
+            assert gone.status_code == 503  # for the operator to mend, and no failure of the program
+            assert gone.json()["error"]["code"] == "unknown-upstream"
 
 
 def test_no_store_keeps_nothing_of_the_request(rig: Rig) -> None:

@@ -193,7 +193,7 @@ def test_line_with_an_upstream_of_its_own(sqlite_url: str, tmp_path: Path) -> No
             assert [c["headers"]["authorization"] for c in calls] == ["…4321"]
             rig.line(upstream="gone")
             gone = rig.chat("Another")
-            assert gone.status_code == 503  # for the operator to mend, and no failure of the program
+            assert gone.status_code == 503  # for the operator to mend; the program is sound
             assert gone.json()["error"]["code"] == "unknown-upstream"
 
 

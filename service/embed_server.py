@@ -52,8 +52,12 @@ def create_app(
     async def embeddings(request: Request) -> Response:
         try:
             _authorize(request, api_key)
-            model, texts, as_base64 = _asked(await request.body())
+            model, texts, as_base64, dimensions = _asked(await request.body())
             vectors = await _embed(embedders, model, texts)
+            if dimensions not in (None, len(vectors[0])):
+                raise _Refused(
+                    400, "invalid_request", f"dimensions: {model} gives {len(vectors[0])}"
+                )
         except _Refused as refused:
             return _error(refused)
         data = [
@@ -93,8 +97,8 @@ def _authorize(request: Request, api_key: str) -> None:
         raise _Refused(401, "invalid_api_key", "send Authorization: Bearer <SUREHIT_EMBED_API_KEY>")
 
 
-def _asked(body: bytes) -> tuple[str, list[str], bool]:
-    """Model, texts, and whether vectors go as base64."""
+def _asked(body: bytes) -> tuple[str, list[str], bool, Any]:
+    """Model, texts, whether vectors go as base64, and how many dimensions are wanted (None: the model's own)."""
     if len(body) > MAX_BODY:
         raise _Refused(413, "too_large", f"body: over {MAX_BODY} bytes")
     try:
@@ -114,7 +118,7 @@ def _asked(body: bytes) -> tuple[str, list[str], bool]:
         raise _Refused(400, "invalid_request", "encoding_format: must be float or base64")
     if not catalog.is_known(asked["model"]):
         raise _Refused(404, "model_not_found", f"model: one of {', '.join(catalog.available())}")
-    return asked["model"], texts, form == "base64"
+    return asked["model"], texts, form == "base64", asked.get("dimensions")
 
 
 async def _embed(embedders: Embedders, model: str, texts: list[str]) -> list[Vector]:

@@ -64,7 +64,8 @@ async def metrics(request: Request, cache: CacheDep) -> Response:
     found.gauges |= embedding_figures(cache.embedders.pools)
     authorization = request.headers.get("authorization")
     token = cache.settings.metrics_token.get_secret_value()
-    if token and authorization and hmac.compare_digest(authorization, f"Bearer {token}"):
+    given = (authorization or "").encode()
+    if token and hmac.compare_digest(given, f"Bearer {token}".encode()):
         tenant = None
     else:
         caller = await get_keys(request).caller(authorization)

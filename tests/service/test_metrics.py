@@ -51,7 +51,7 @@ async def test_a_tenant_sees_its_own_series_alone(database_url: str, tmp_path: P
         assert {labels[0] for labels in lookups} == {"tenant-one", "tenant-two"}
         assert "surehit_build_info{version=" in whole
         assert series(whole, "surehit_request_duration_seconds_count")[("exact_hit",)] == 1.0
-        for bad in (None, {"authorization": "Bearer wrong"}):
+        for bad in (None, {"authorization": "Bearer wrong"}, {"authorization": b"Bearer \xe9"}):
             problem(await client.call("GET", "/metrics", headers=bad), 401)
 
 

@@ -264,15 +264,17 @@ def test_the_embedding_server_gives_the_vectors_of_the_models_it_serves(
 
             vector = np.frombuffer(base64.b64decode(packed), dtype="<f4")
             assert np.abs(vector - expected[0]).max() < 1e-6
-            for wrong, status in (
+            for asked, status in (
                 ({"model": "minilm", "input": []}, 400),
                 ({"model": "minilm", "input": [1, 2]}, 400),
                 ({"model": "gpt-x", "input": "a"}, 404),
                 ({"model": "minilm", "input": "word " * 400}, 400),
                 ({"model": "minilm", "input": "如何申请退款"}, 400),
+                ({"model": "minilm", "input": "a", "dimensions": 256}, 400),
+                ({"model": "minilm", "input": "a", "dimensions": 384}, 200),
                 ([], 400),
             ):
-                assert http.post("/v1/embeddings", json=wrong).status_code == status, wrong
+                assert http.post("/v1/embeddings", json=asked).status_code == status, asked
             refused = http.post("/v1/embeddings", json={"model": "minilm", "input": "word " * 400})
             assert refused.json()["error"]["code"] == "context_length_exceeded"
         assert httpx2.post(f"{url}/v1/embeddings", json=body).status_code == 401

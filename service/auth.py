@@ -17,7 +17,7 @@ KEY_PREFIX = "sh_"
 DEFAULT_TENANT = "default"
 
 _LOCAL = Caller(DEFAULT_TENANT, "local", "admin")
-"""Everybody, as long as no key was made."""
+"""Everybody, as long as no key was made. Revoking the last one opens nothing: it may have been stolen."""
 
 _RECHECK_S = 1.0
 """How long a service without keys may take to notice that the first one was made."""
@@ -97,11 +97,11 @@ class Keys:
         return caller
 
     async def exist(self) -> bool:
-        """True when some key was made, as of the last second; without any, whoever reaches the service may use it."""
+        """True when some key was ever made, as of the last second; else whoever reaches the service may use it."""
         now = time.monotonic()
         if now - self._looked_at > _RECHECK_S:
             try:
-                self._any = await tenants.count_keys(self._db) > 0
+                self._any = await tenants.any_key_made(self._db)
             except Unavailable:
                 if self._looked_at == float("-inf"):
                     raise

@@ -14,6 +14,7 @@ _COUNT_KEYS = Query(
     select(func.count()).select_from(ApiKey).where(ApiKey.revoked_ms.is_(None)),
     reads_few=True,
 )
+_ANY_KEY_MADE = Query("any_key_made", select(ApiKey.id).limit(1), reads_few=True)
 _BY_HASH = Query(
     "key_by_hash",
     select(ApiKey.id, ApiKey.tenant_id, ApiKey.role, ApiKey.max_stores_per_hour).where(
@@ -53,6 +54,11 @@ _REVOKE = Query(
 async def count_keys(db: Database) -> int:
     """Live keys of all tenants: without one the service stays on loopback."""
     return int((await db.read(_COUNT_KEYS, {}))[0][0])
+
+
+async def any_key_made(db: Database) -> bool:
+    """Whether any tenant has or had a key: from the first one on, nobody enters without one."""
+    return bool(await db.read(_ANY_KEY_MADE, {}))
 
 
 async def key_by_hash(db: Database, *, key_hash: bytes) -> Row | None:

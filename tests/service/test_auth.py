@@ -106,6 +106,26 @@ async def test_without_any_key_everybody_here_is_the_default_admin(
         assert (await client.lookup("q", headers=headers))["outcome"] == "miss"
 
 
+async def test_revoking_the_last_key_opens_nothing(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been stolen; and the service may listen to the world, which it only does with a key."""
+    monkeypatch.setattr(auth, "_RECHECK_S", -1.0)
+    async with running(database_url, tmp_path) as client:
+        headers = await client.key("default")
+        await client.store("q", "a", headers=headers)
+        await _revoke(client, "default")
+        for sent in (headers, None, {"authorization": "Bearer sk-anything"}):
+            for method, path, body in HOT:
+                problem(await client.call(method, path, body, headers=sent), 401, "unauthorized")
+            proxied = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+            reply = await client.call("POST", "/openai/v1/chat/completions", proxied, headers=sent)
+            assert reply.status_code == 401
+            assert (await client.call("GET", "/metrics", headers=sent)).status_code == 401
+        again = await client.key("default", max_stores_per_hour=9)  # another one
+        assert (await client.lookup("q", headers=again))["outcome"] == "hit"
+
+
 async def test_only_the_hash_of_a_key_is_kept(sqlite_url: str, tmp_path: Path) -> None:
     async with running(sqlite_url, tmp_path) as client:
         text = (await client.key("t1"))["authorization"].split()[1]

@@ -79,6 +79,7 @@ WITHOUT_TENANT = {
     "remote_models.generations": "what an embedding server answers to fixed probe texts",
     "store_counts.add": "by the id of a key, which belongs to one tenant",
     "store_counts.drop_old": "upkeep: deletes by age over all tenants and shows nothing",
+    "tenants.any_key_made": "whether the service may be used without a key",
     "tenants.count_keys": "whether the service has any key at all; the number is shown nowhere",
     "tenants.key_by_hash": "finds the tenant of a caller",
     "upkeep.all_lines": "upkeep of every line; shown nowhere",

@@ -55,6 +55,8 @@ def replay(
 
     if language not in ("en", "zh", "multi") or guards not in ("on", "off", "both"):
         raise typer.BadParameter("--language is en, zh or multi; --guards is on, off or both")
+    if not file.stat().st_size:
+        raise typer.BadParameter(f"FILE: {file.name} holds no request")
     values = tuple(float(t) for t in thresholds.split(",")) if thresholds else bench.THRESHOLDS
     wanted = {"on": (True,), "off": (False,), "both": (True, False)}[guards]
     with Progress(console=Console(stderr=True), transient=True) as progress:

@@ -153,7 +153,10 @@ def _axes(states: frozenset[str]) -> set[int]:
 
 def _narrow(states: frozenset[str]) -> bool:
     """Whether one of the states names another thing by itself (the previous one, last week)."""
-    return any(state in ("previous", "former", "last", "next") or " " in state for state in states)
+    return any(
+        state in ("previous", "former", "last", "next", "tomorrow") or " " in state
+        for state in states
+    )
 
 
 def _tense(marks: Marks) -> str:

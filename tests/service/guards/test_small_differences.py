@@ -112,3 +112,16 @@ def test_a_small_difference_is_refused_either_way(a: str, b: str) -> None:
 def test_its_harmless_neighbour_is_kept(a: str, b: str) -> None:
     assert judge(a, b) is None
     assert judge(b, a) is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("new alarm for six am", "set alarm tomorrow at six am"),
+        ("wake me up at seven", "I need an alarm at seven tomorrow"),
+        ("do I need an umbrella in Leeds", "will it rain in Leeds tomorrow"),
+    ],
+)
+def test_tomorrow_on_one_side_is_another_day_in_any_wording(a: str, b: str) -> None:
+    assert judge(a, b) is not None
+    assert judge(b, a) is not None

@@ -56,7 +56,8 @@ The id of an item without a role stays: it may be all that the item says (`item_
 _MARKS = frozenset({"cache_control"})
 _MARKED = ("system", "tools")
 """Lists beside the conversation whose items may bear such marks (Anthropic)."""
-_TEXT_PARTS = frozenset({"text", "input_text"})
+_TEXT_PARTS = ("text", "input_text")
+"""A tuple, since a caller's `type` may be anything, and not all of that could be looked up in a set."""
 
 
 class CanonicalRequest:

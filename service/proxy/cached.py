@@ -24,7 +24,10 @@ def why_bypassed(exchange: Exchange) -> str | None:
         return "requested"
     if exchange.body is None:
         return "malformed"
-    return exchange.api.bypass_reason(exchange.body)
+    try:
+        return exchange.api.bypass_reason(exchange.body)
+    except (AttributeError, TypeError, ValueError):  # fields of other types than theirs
+        return "malformed"
 
 
 async def answer(parts: Parts, exchange: Exchange, identity: Identity, bypass: str | None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-import orjson
+import msgspec
 
 from service.errors import MalformedBody
 from service.proxy.controls import Controls
@@ -139,7 +139,7 @@ class Exchange:
             return self.raw
         names = _FORM_FIELDS.get(self.api.NAME, self.api.INERT_FIELDS)
         spelled = {name: self.body[name] for name in names if name in self.body}
-        return orjson.dumps(spelled, option=orjson.OPT_SORT_KEYS)
+        return msgspec.json.encode(spelled, order="sorted")
 
 
 # `responses` is not here: it repeats nearly every field of its request

@@ -28,7 +28,7 @@ KEY_HEADERS: Final = ("anthropic-version", "anthropic-beta")
 
 _OWN_TOOLS = ("bash_", "text_editor_", "computer_", "memory_", "browser_")  # run by the client
 _OWN_BLOCKS = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
-_TEXT_PARTS = frozenset({"text"})
+_TEXT_PARTS = ("text",)
 _MARK = frozenset({"cache_control"})
 _GOOD_ENDS = frozenset({"end_turn", "stop_sequence", "tool_use"})
 _TRUNCATED = frozenset({"max_tokens", "model_context_window_exceeded"})

@@ -35,8 +35,8 @@ IS_SEMANTIC: Final = True
 INERT_FIELDS: Final = OPENAI_INERT_FIELDS
 KEY_HEADERS: Final = ("openai-beta",)
 
-_OWN_TOOLS = frozenset({"function", "custom"})
-_TEXT_PARTS = frozenset({"text"})
+_OWN_TOOLS = ("function", "custom")
+_TEXT_PARTS = ("text",)
 _GOOD_ENDS = frozenset({"stop", "tool_calls", "function_call"})
 _ZERO_USAGE = {
     "prompt_tokens": 0,

@@ -35,9 +35,9 @@ IS_SEMANTIC: Final = True
 INERT_FIELDS: Final = OPENAI_INERT_FIELDS
 KEY_HEADERS: Final = ("openai-beta",)
 
-_OWN_TOOLS = frozenset({"function", "custom"})
+_OWN_TOOLS = ("function", "custom")
 _OWN_ITEMS = frozenset({"message", "reasoning", "function_call", "custom_tool_call"})
-_TEXT_PARTS = frozenset({"input_text", "text"})
+_TEXT_PARTS = ("input_text", "text")
 _ECHOES = ("user", "safety_identifier", "prompt_cache_key", "prompt_cache_retention")
 _ZERO_USAGE = {
     "input_tokens": 0,

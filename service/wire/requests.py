@@ -66,7 +66,7 @@ def searches_by_itself(model: str) -> bool:
     return any(mark in model for mark in _SEARCHING_MODELS)
 
 
-def has_other_tools(body: dict[str, Any], ours: frozenset[str]) -> bool:
+def has_other_tools(body: dict[str, Any], ours: tuple[str, ...]) -> bool:
     """Whether a tool is of a type that the client does not run itself; unknown ones count."""
     tools = body.get("tools")
     if not isinstance(tools, list):
@@ -75,7 +75,7 @@ def has_other_tools(body: dict[str, Any], ours: frozenset[str]) -> bool:
 
 
 def last_text_path(
-    messages: Any, field: str, text_types: frozenset[str]
+    messages: Any, field: str, text_types: tuple[str, ...]
 ) -> tuple[str | int, ...] | None:
     """Path of the last text of the last message, if that is a user's; the same choice as
     `service.key` makes.

@@ -314,3 +314,15 @@ def test_integers_keep_all_their_digits(number: int, step: int, is_negative: boo
 def test_what_is_no_json_is_refused(text: bytes) -> None:
     with pytest.raises(InvalidRequest):
         key.parse(text)
+
+
+@pytest.mark.parametrize("kind", [["text"], {"type": "text"}, None, 1, 10**30, True])
+@pytest.mark.parametrize("field", ["messages", "input"])
+def test_a_type_that_is_no_name_is_a_part_like_any_other(field: str, kind: Any) -> None:
+    """It is part of the key, and no text to be compared by meaning."""
+    parts = [{"type": "text", "text": "a"}, {"type": kind, "text": "b"}]
+    whole = key.canonicalize({field: [{"role": "user", "content": parts}]})
+    last = key.canonicalize({field: [{"role": "user", "content": parts[1:]}]})
+    assert whole.query == "a"
+    assert (last.query, last.no_query) == (None, "shape")
+    assert whole.body != key.canonicalize({field: [{"role": "user", "content": parts[:1]}]}).body

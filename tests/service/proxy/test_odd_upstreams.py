@@ -397,3 +397,31 @@ def test_an_answer_to_a_body_of_two_readings_is_for_its_caller_alone(
         assert plain.json()["choices"][0]["message"]["content"] == "As it is."
         assert outcome in cache_status(plain)
     assert upstream.call_count == 3
+
+
+_ODD_FIELDS: list[tuple[str, dict[str, Any]]] = [
+    ("chat/completions", {"tools": [{"type": ["function"]}]}),
+    ("chat/completions", {"tools": [{"type": {}}], "modalities": 5, "audio": []}),
+    ("chat/completions", {"stream_options": {"a": 10**30}, "metadata": [10**30]}),
+    ("chat/completions", {"messages": [{"role": "user", "content": [{"type": ["text"]}]}]}),
+    ("responses", {"include": 5}),
+    ("responses", {"tools": [{"type": ["function"]}]}),
+    ("responses", {"user": 10**30, "prompt_cache_options": 7}),
+    ("responses", {"input": [{"role": "user", "content": [{"type": {}, "text": "a"}]}]}),
+    ("embeddings", {"encoding_format": {}}),
+    ("embeddings", {"user": 10**30, "input": [[10**30]]}),
+]
+
+
+@pytest.mark.parametrize(("route", "fields"), _ODD_FIELDS)
+def test_a_request_with_fields_of_other_types_than_theirs_is_for_the_provider_to_judge(
+    odd: tuple[Rig, Scripted], capfd: pytest.CaptureFixture[str], route: str, fields: Any
+) -> None:
+    rig, upstream = odd
+    upstream.says(b'{"error":{"message":"no such type"}}', status="400 Bad Request")
+    body: dict[str, Any] = (
+        {"model": "m", "input": "a"} if route != "chat/completions" else chat("a")
+    )
+    reply = rig.post(f"/openai/v1/{route}", body | fields)
+    assert (reply.status_code, reply.json()["error"]["message"]) == (400, "no such type")
+    assert "failed" not in capfd.readouterr().out

@@ -26,9 +26,10 @@ from service.proxy.measures import Measures
 from service.proxy.upstream import Target, UpstreamFailed, Upstreams, failed
 from service.storage import fills
 from service.store import Put, store
-from service.wire.api import JsonObject, WhyNotStored, WireApi
+from service.wire.api import JsonObject, WireApi
 from service.wire.assembling import StreamAssembler
 from service.wire.json_text import NotJson, dump, parse
+from service.wire.storing import why_not
 
 STORE_GRACE_S = 0.25
 """A reply's very end waits this long for its answer to be stored: whoever has read it all finds it stored.
@@ -287,7 +288,14 @@ class Filler:
         keep, caller = call.keep, call.caller
         if keep is None or caller is None:
             return False
-        reason: str | None = _why_not(call, keep.config, answer)
+        reason: str | None = why_not(
+            call.api,
+            answer,
+            call.body,
+            allow_truncated=keep.config.store_truncated,
+            allow_filtered=keep.config.store_filtered,
+            allow_tool_calls=keep.config.reuse_tool_calls,
+        )
         if reason is None:
             # as it came where it came whole, so that numbers keep their spelling
             is_whole = flight.head is not None and not flight.head.is_stream
@@ -312,18 +320,6 @@ class Filler:
                 reason = "internal"
         self._measures.not_stored.labels(reason).inc()
         return False
-
-
-def _why_not(call: Call, config: LineConfig, answer: JsonObject) -> WhyNotStored | None:
-    try:
-        return call.api.storable(
-            answer,
-            allow_truncated=config.store_truncated,
-            allow_filtered=config.store_filtered,
-            allow_tool_calls=config.reuse_tool_calls,
-        ) or call.api.unfit(answer, call.body)
-    except (KeyError, TypeError, ValueError, AttributeError):  # fields of other types than theirs
-        return "malformed"
 
 
 def _assembler(call: Call, head: Head) -> StreamAssembler | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from service import storable
 from service.errors import NotStorable
-from service.wire.api import WhyNotStored
+from service.wire.api import JsonObject, WhyNotStored, WireApi
 from service.wire.registry import recognise
 
 _FAULTS: dict[WhyNotStored, str] = {
@@ -52,12 +52,23 @@ def _by_its_api(
     api = recognise(response)
     if api is None:
         return None
-    why = api.storable(
+    why = why_not(
+        api,
         response,
+        request,
         allow_truncated=allow_truncated,
         allow_filtered=allow_filtered,
         allow_tool_calls=allow_tool_calls,
     )
-    if why is None and isinstance(request, dict):
-        why = api.unfit(response, request)
     return None if why is None else _FAULTS.get(why)
+
+
+def why_not(
+    api: WireApi, response: JsonObject, request: Any, **allowed: bool
+) -> WhyNotStored | None:
+    """Why an answer must not be stored by its API's rule, or None; `allowed` as `WireApi.storable` takes it."""
+    try:
+        why = api.storable(response, **allowed)
+        return api.unfit(response, request) if why is None and isinstance(request, dict) else why
+    except (AttributeError, KeyError, TypeError, ValueError):  # fields of other types than theirs
+        return "malformed"

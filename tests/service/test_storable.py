@@ -47,6 +47,11 @@ REFUSED = {"type": "message", "content": [{"type": "refusal", "refusal": "no"}]}
         {"choices": [{"message": SAID}, {"message": SAID}]},
         choice(SAID, "eos"),
         choice({"role": "assistant", "content": [{"type": "text", "text": "x"}]}),
+        # of an API's shape, with fields of other types than theirs: JSON like any other
+        choice(SAID, ["stop"]),
+        choice({**SAID, "tool_calls": 5}),
+        {"type": "message", "content": [{"type": ["text"], "text": "x"}], "stop_reason": {}},
+        {"object": "response", "status": "completed", "output": [{"type": {}, "content": "x"}]},
     ],
     ids=repr,
 )

@@ -208,9 +208,7 @@ class Protocol(HttpToolsProtocol):
         is_busy = self.cycle is not None and not self.cycle.response_complete
         if known is None or self._hot is None or is_busy or self.flow.write_paused:
             return False
-        if (
-            not self._hot.answers_at_once
-        ):  # there is no reply before the next turn: the parser has time
+        if not self._hot.answers_at_once:  # nothing is gained by doing without the parser
             return False
         found = self._hot.begin(*known)
         if not isinstance(found, Reply):

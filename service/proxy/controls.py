@@ -67,6 +67,8 @@ def _seconds(text: str | None) -> float | None:
     if text is None:
         return None
     try:
+        if not text.isascii() or "_" in text:  # what else Python takes for a number
+            raise ValueError(text)
         return check_ttl(float(text))
     except (ValueError, InvalidRequest) as error:
         message = (

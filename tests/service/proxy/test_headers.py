@@ -57,6 +57,8 @@ def test_reply_loses_only_what_belongs_to_the_connection_and_to_caching() -> Non
         (b"x-surehit-ttl", b"-1"),
         (b"x-surehit-ttl", b"nan"),
         (b"x-surehit-ttl", b"soon"),
+        (b"x-surehit-ttl", b"1_0"),
+        (b"x-surehit-ttl", "\u0663".encode()),  # an Arabic three
         (b"x-surehit-line", b"l" * 129),
         (b"x-surehit-scope", b"s" * 513),
         (b"x-surehit-tags", b"t" * 129),

@@ -29,7 +29,7 @@ from service.store import Put, store
 from service.wire.api import JsonObject, WireApi
 from service.wire.assembling import StreamAssembler
 from service.wire.json_text import NotJson, dump, parse
-from service.wire.storing import why_not
+from service.wire.storing import is_replayable, why_not
 
 STORE_GRACE_S = 0.25
 """A reply's very end waits this long for its answer to be stored: whoever has read it all finds it stored.
@@ -296,6 +296,8 @@ class Filler:
             allow_filtered=keep.config.store_filtered,
             allow_tool_calls=keep.config.reuse_tool_calls,
         )
+        if reason is None and not is_replayable(call.api, answer, call.body):
+            reason = "malformed"
         if reason is None:
             # as it came where it came whole, so that numbers keep their spelling
             is_whole = flight.head is not None and not flight.head.is_stream

@@ -7,6 +7,7 @@ choices, results of hosted tools, a vendor's own word for the end) comes back fr
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from service import storable
@@ -72,3 +73,15 @@ def why_not(
         return api.unfit(response, request) if why is None and isinstance(request, dict) else why
     except (AttributeError, KeyError, TypeError, ValueError):  # fields of other types than theirs
         return "malformed"
+
+
+def is_replayable(api: WireApi, response: JsonObject, request: JsonObject) -> bool:
+    """Whether a storable answer can be given again, whole and, where the API streams, as a stream."""
+    new_id = "0" * 32
+    try:
+        api.render_json(response, request, now=0.0, new_id=new_id)
+        if api.is_streaming({"stream": True}):
+            deque(api.render_stream(response, request, now=0.0, new_id=new_id), maxlen=0)
+    except (AttributeError, KeyError, TypeError, ValueError):  # as above
+        return False
+    return True

@@ -425,3 +425,24 @@ def test_a_request_with_fields_of_other_types_than_theirs_is_for_the_provider_to
     reply = rig.post(f"/openai/v1/{route}", body | fields)
     assert (reply.status_code, reply.json()["error"]["message"]) == (400, "no such type")
     assert "failed" not in capfd.readouterr().out
+
+
+def test_what_could_not_be_given_again_as_a_stream_is_not_stored(
+    odd: tuple[Rig, Scripted],
+) -> None:
+    """An answer that would do for a plain call, but could not be replayed to a client that streams."""
+    rig, upstream = odd
+    body = json.dumps(
+        {
+            "id": "m1", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": 1}],
+            "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+    ).encode()  # fmt: skip
+    upstream.says(body)
+    asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "a number"}]}
+    for _ in range(2):
+        reply = rig.post("/anthropic/v1/messages", asked)
+        assert (reply.status_code, reply.content) == (200, body)
+        assert "stored" not in cache_status(reply)
+    assert upstream.call_count == 2
+    assert rig.metric("surehit_proxy_not_stored_total", reason="malformed") == 2

@@ -1,6 +1,6 @@
 """From reviewed pairs to a cross-encoder: MiniLM's bundled weights, fine-tuned to read two texts together.
 
-torch and transformers (extra `models`) train it and are needed here alone; what is kept is an ONNX file in 8 bits with
+torch and transformers (extra `models`) train it and are needed here alone; what is kept is an ONNX file with
 a tokenizer. Texts that a reviewer judged are in neither, but a fine-tuned model may know some of them: its folder
 belongs to its line as the labels do.
 
@@ -165,7 +165,7 @@ def pair_tokenizer() -> Tokenizer:
 def write(folder: Path, weights: BertWeights, head: PairHead, tokenizer: Tokenizer) -> None:
     """The folder of a verifier."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "model.onnx").write_bytes(build_pair_graph(weights, head, "int8"))
+    (folder / "model.onnx").write_bytes(build_pair_graph(weights, head, "float32"))
     tokenizer.save(str(folder / "tokenizer.json"))
     about = {"max_tokens": MAX_TOKENS, "from": bundled.MINILM.name}
     (folder / "verifier.json").write_text(json.dumps(about), encoding="utf-8")

@@ -221,8 +221,6 @@ class EmbeddingPool:
         """
         self.counters.batches += calls
         outcome, *others = outcomes
-        if others and self._loop is not None:
-            self._loop.call_soon(self._deliver, 0, others)
         job = outcome.job
         if self._jobs.get(job.text) is job:
             del self._jobs[job.text]
@@ -238,6 +236,8 @@ class EmbeddingPool:
                 self.counters.failed += 1
                 self.failure = str(outcome.error)
             _fail(job, outcome.error)
+        if others and self._loop is not None:
+            self._loop.call_soon(self._deliver, 0, others)
 
     def _remember(self, text: str, vector: Vector) -> None:
         self._vectors[text] = vector

@@ -110,9 +110,7 @@ def test_c135_model_cannot_be_loaded(
 
     monkeypatch.setattr("index.embedding.catalog.load", gone)
 
-    with rigged(
-        sqlite_url, tmp_path, prepare=nothing, models_dir=tmp_path, embed_budget_ms=300
-    ) as rig:
+    with rigged(sqlite_url, tmp_path, prepare=nothing, embed_budget_ms=300) as rig:
         rig.line(embedder="minilm")
         began = time.monotonic()
         assert rig.chat(ASKED).status_code == 200

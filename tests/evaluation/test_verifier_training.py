@@ -81,7 +81,7 @@ def test_untrained_weights_come_back_and_the_file_computes_what_torch_does(tmp_p
         hidden = encoder(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
     odds = float(hidden[0].mean(0) @ torch.tensor(head.weight)) + head.bias
     said = open_folder(tmp_path / "v").probability(*pair)
-    assert np.log(said / (1 - said)) == pytest.approx(odds, abs=0.15)  # 8 bits
+    assert np.log(said / (1 - said)) == pytest.approx(odds, abs=0.001)
 
 
 def questions(n: int, seed: int = 0) -> tuple[list[tuple[str, str]], list[bool]]:

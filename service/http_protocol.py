@@ -113,7 +113,12 @@ class Protocol(HttpToolsProtocol):
         self._begun: Reply | Coroutine[Any, Any, Reply] | None = None
         """Of a request with a known head that is answered later."""
         self._answered_at = float("-inf")
-        self._knows = self._hot is not None and not self.root_path and not self.limit_concurrency
+        self._knows = (
+            self._hot is not None
+            and self._hot.answers_at_once  # else nothing is gained by doing without the parser
+            and not self.root_path
+            and not self.limit_concurrency
+        )
         self.parser = OfferIgnoringParser(self)
         super().connection_made(cast(asyncio.Transport, self._joining))
         if len(self.connections) > most_connections():
@@ -204,11 +209,9 @@ class Protocol(HttpToolsProtocol):
 
     def _answer_known(self, data: bytes) -> bool:
         """Answer a whole request with a known head, if that takes no waiting; else the parser is to read it."""
-        known = _heads.find(data)
         is_busy = self.cycle is not None and not self.cycle.response_complete
-        if known is None or self._hot is None or is_busy or self.flow.write_paused:
-            return False
-        if not self._hot.answers_at_once:  # nothing is gained by doing without the parser
+        known = None if is_busy or self.flow.write_paused else _heads.find(data)
+        if known is None or self._hot is None:
             return False
         found = self._hot.begin(*known)
         if not isinstance(found, Reply):

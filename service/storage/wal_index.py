@@ -60,8 +60,7 @@ def _mapped(connection: sqlite3.Connection) -> int | None:
         lines = _MAPS.read_text().splitlines()
     except (OSError, UnicodeDecodeError):
         return None
-    file = (
-        os.path.realpath(path) + "-shm"
-    )  # of one that was deleted since, the kernel says so behind the name
+    file = os.path.realpath(path) + "-shm"
+    # a file that was deleted since has another name there: the kernel says so behind it
     found = [int(at[1], 16) for at in map(_SHARED.match, lines) if at and at[2] == file]
     return found[0] if len(found) == 1 else None

@@ -47,6 +47,8 @@ class Partition:
     fingerprint: str
     index: AdaptiveIndex
     since: int = 0
+    version: bytes | None = None
+    """The database's, under which nothing newer than `since` was found (`ReadsAtOnce.version`)."""
     saved_at: int = 0
     """The horizon of its last snapshot."""
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -110,6 +112,10 @@ class Partitions:
                     await self._load(partition)
                     return partition
         # also after waiting: what the other one read may be older than a store answered before this call
+        near = self._db.at_once
+        version = None if near is None else near.version()
+        if version is not None and version == partition.version:
+            return partition
         if partition.since:
             changed = await partition_rows.changed_in_partition(
                 self._db, tenant, partition=key, since=partition.since
@@ -118,6 +124,7 @@ class Partitions:
                 await self._read(partition, self._db)
             elif changed:
                 partition.since = max(partition.since, *(row[1] for row in changed))
+            partition.version = version
         return partition
 
     async def _load(self, partition: Partition) -> None:

@@ -16,7 +16,7 @@ from service.cache import Cache, Caller
 from service.candidates import Partition
 from service.decision import Candidate, Choice, Judge, MissReason, Refused, decide
 from service.embedders import Slot
-from service.guards import analyse
+from service.guards import analyse_new
 from service.guards import judge as guard_judge
 from service.key import CanonicalRequest
 from service.policy import BlockedPair, Policy
@@ -26,6 +26,9 @@ from service.storage import aliases, entries
 
 _FIRST = 2
 """Candidates over the threshold whose rows are read at first: nearly always one of them is served."""
+
+_BESIDE = 2
+"""Texts before a model, this one among them, from which on other requests want the time in which it is at work."""
 
 
 @dataclass(slots=True)
@@ -103,8 +106,9 @@ async def _search(
     if partition.is_empty:
         return found
     embedding = early or pool.ask(query, timeout_s=budget_s)
-    # remembered: the guards will want it, and beside the model it costs nobody's time
-    analyse(query)
+    if pool.queued < _BESIDE:
+        # remembered: the guards will want it, and beside the model it costs nobody's time
+        analyse_new(query)
     found.vector = await embedding
     judge = await _judge(policy, ask, canonical, found.vector, pool, budget_s)
     await _choose(cache, caller, policy, partition, found, query, judge, ask, now)

@@ -1,6 +1,6 @@
 """Guards: cheap checks on two texts that refuse a reuse. They see no vectors and never permit."""
 
-from service.guards.analysis import Analysis, analyse
+from service.guards.analysis import Analysis, analyse, analyse_new
 from service.guards.judging import (
     ALL,
     GUARD_VERSION,
@@ -20,6 +20,7 @@ __all__ = [
     "Analysis",
     "Refusal",
     "analyse",
+    "analyse_new",
     "compare",
     "evidence",
     "judge",

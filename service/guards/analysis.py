@@ -62,7 +62,17 @@ class Analysis:
 
 @lru_cache(8192)
 def analyse(text: str) -> Analysis:
-    """Read one text. Pure; the last few thousand readings are kept."""
+    """Read one text. Pure; the last few thousand readings are kept, 4 kB each."""
+    return _analyse(text)
+
+
+@lru_cache(2048)
+def analyse_new(text: str) -> Analysis:
+    """`analyse` for a query, which may never come again: it takes no place from the readings of entries."""
+    return _analyse(text)
+
+
+def _analyse(text: str) -> Analysis:
     flat = normalise(text)
     writing = script(flat)
     source = read_source(flat) if is_source(flat) else None

@@ -15,7 +15,7 @@ from service.guards import (
     slot_guard,
 )
 from service.guards.alignment import Alignment, align, weight
-from service.guards.analysis import Analysis, analyse
+from service.guards.analysis import Analysis, analyse, analyse_new
 from service.guards.code_guards import quoted_alike
 from service.guards.han_slips import differ_by_a_slip
 from service.guards.refusal import Refusal
@@ -67,7 +67,7 @@ _FOR_TRANSLATED = frozenset({"code", "number"})
 
 
 def judge(a: str, b: str, *, enabled: frozenset[str] = ALL) -> Refusal | None:
-    """First refusal of the pair, or None where no guard that is on objects."""
+    """First refusal of an entry's query and a new one, or None where no guard that is on objects."""
     refusals = judge_all(a, b, enabled=enabled, first=True)
     return refusals[0] if refusals else None
 
@@ -81,7 +81,10 @@ def read_word_lists() -> None:
 def judge_all(
     a: str, b: str, *, enabled: frozenset[str] = ALL, first: bool = False
 ) -> list[Refusal]:
-    """Every refusal of the pair, in the order of `GUARDS`; with `first`, at most one."""
+    """Every refusal of the pair, in the order of `GUARDS`; with `first`, at most one.
+
+    Verdicts are the same both ways round; the reading of `a`, an entry's query, is kept for longer.
+    """
     if a == b:
         return []
     longest = max(len(a), len(b))
@@ -90,7 +93,7 @@ def judge_all(
             Refusal("error", f"{longest} characters, more than the {MAX_CHARS} that are judged")
         ]
     try:
-        return compare(analyse(a), analyse(b), enabled=enabled, first=first)
+        return compare(analyse(a), analyse_new(b), enabled=enabled, first=first)
     except Exception as error:
         return [Refusal("error", type(error).__name__)]
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from index.flat import checked
-from index.similarity import from_distances, nearest, rounded, unit_vector
+from index.similarity import nearest, nearest_few, rounded, unit_vector
 from index.types import Labels, Neighbor, Vector, Vectors
 
 Slots = npt.NDArray[np.int64]
@@ -162,9 +162,10 @@ class HnswIndex:
         except RuntimeError:
             # Fewer can be reached than exist: removals or many equal vectors have cut the graph.
             return self._search_exactly(query, k)
-        labels = state.label_of[slots[0].astype(np.int64)]
-        named = labels >= 0
-        return nearest(labels[named], from_distances(distances[0][named]), k)
+        labels = state.label_of[slots[0]].tolist()
+        # hnswlib's distance of an inner product is 1 less that
+        found = [(n, 1.0 - d) for n, d in zip(labels, distances[0].tolist(), strict=True) if n >= 0]
+        return nearest_few([n for n, _ in found], [dot for _, dot in found], k)
 
     def items(self) -> tuple[Labels, Vectors]:
         """See `VectorIndex.items`."""

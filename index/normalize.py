@@ -54,6 +54,8 @@ _ALPHANUMERIC = re.compile(r"[^\W_]")
 
 # Marks that hang on a word. A dot or a star standing alone is an argument: "git add .".
 _FINAL_MARKS = re.compile(r"(?:(?<=[^\W_])|(?<=[)\]}'\"%+#*]))[.?,;:。、]+\Z")
+_MARKS = frozenset(".?,;:。、!~")
+"""What the three expressions here may take away at the end of a text."""
 _FINAL_QUESTION_MARKS = re.compile(r"\s*\?+\Z")
 # A final ! is dropped only after a word: "5!" and "n!" are factorials.
 _FINAL_SHOUT = re.compile(rf"(?:(?<=[^\W\d_][^\W\d_])[!?]+|(?<=[{_CJK_RANGES}])[!?~]+)\Z")
@@ -126,6 +128,8 @@ def _plain(text: str) -> str:
 def _fold(text: str) -> str:
     """One width, one case, one kind of quote; characters that no tokeniser takes are replaced."""
     text = _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
+    if text.isascii():
+        return text.replace("\x0b", "\n").replace("\x0c", "\n").lower()
     text = text.translate(_SAME_MARKS)
     if text.isascii():
         return text.lower()
@@ -186,6 +190,8 @@ def _without_polite_prefix(text: str) -> str:
 
 def _without_final_marks(text: str) -> str:
     shorter = text.rstrip()
+    if shorter[-1:] not in _MARKS:
+        return text if is_blank(shorter) else shorter
     for marks in (_FINAL_SHOUT, _FINAL_MARKS, _FINAL_QUESTION_MARKS):
         shorter = marks.sub("", shorter)
     return text if is_blank(shorter) else shorter

@@ -7,7 +7,7 @@ from typing import Any
 
 import uvicorn
 
-from service import huge_pages
+from service import garbage, huge_pages
 from service.app import create_app
 from service.errors import SurehitError, Unavailable
 from service.http_protocol import Protocol
@@ -30,7 +30,9 @@ def run(settings: Settings) -> None:
     check(settings)
     if settings.huge_pages:
         huge_pages.keep()
-    uvicorn.run(application(settings), **uvicorn_options(settings))
+    app = application(settings)
+    garbage.settle()
+    uvicorn.run(app, **uvicorn_options(settings))
 
 
 def application(settings: Settings) -> Any:

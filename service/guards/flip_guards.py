@@ -190,6 +190,9 @@ def _weighs_both(text: Analysis) -> bool:
 
 def _reworded(pair: Alignment) -> bool:
     """Whether the two texts use other words, so that a change of order says little."""
+    longest = max(len(pair.a.skeleton), len(pair.b.skeleton))
+    if longest - sum(pair.shared) <= _MOST_OTHER_WORDS:
+        return False
     words_a, words_b = Counter(pair.a.skeleton), Counter(pair.b.skeleton)
     return max((words_a - words_b).total(), (words_b - words_a).total()) > _MOST_OTHER_WORDS
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from index.similarity import cosine, from_distances, nearest, rounded, unit_rows, unit_vector
+from index.similarity import cosine, nearest, nearest_few, rounded, unit_rows, unit_vector
 from index.types import InvalidVector, Neighbor
 from tests.index.vectors import labels, unit
 
@@ -47,9 +47,15 @@ def test_raw_products_beyond_one_are_clipped_and_rounded() -> None:
     assert rounded(dots).tolist() == pytest.approx([1.0, 1.0, -1.0, 0.123457, 0.0], abs=1e-12)
 
 
-def test_a_distance_becomes_a_similarity() -> None:
-    distances = np.array([0.0, -2e-7, 1.0, 2.0], dtype=np.float32)
-    assert from_distances(distances).tolist() == [1.0, 1.0, 0.0, -1.0]
+@given(
+    st.lists(st.floats(-1.125, 1.125, width=32), max_size=12),
+    st.integers(0, 12),
+)
+@example([1.0000001, 0.5, 0.5000001, -1e-9, 0.1234565], 4)
+def test_a_few_are_ordered_as_many_are(dots: list[float], k: int) -> None:
+    labels = [7 * n % 13 for n in range(len(dots))]
+    many = nearest(np.array(labels, dtype=np.int64), rounded(np.array(dots, dtype=np.float32)), k)
+    assert nearest_few(labels, dots, k) == many
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+
+
+def one_name(name: str) -> str:
+    """A person's name in one spelling: «Ann » is Ann, and must not be the second reviewer of what Ann labelled."""
+    return " ".join(unicodedata.normalize("NFC", name).split())
+
+
+def _person(name: str) -> str:
+    name = one_name(name)
+    if not name:
+        raise ValueError("must not be blank")
+    return name
+
 
 Name = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Person = Annotated[Name, AfterValidator(_person)]
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 Note = Annotated[str, Field(max_length=4_000)]
 Verdict = Literal["reusable", "not_reusable", "unsure"]
@@ -30,7 +45,7 @@ class _Ours(BaseModel):
 class Who(_Ours):
     """A reviewer."""
 
-    reviewer: Name
+    reviewer: Person
 
 
 class Ask(Who):

@@ -19,6 +19,7 @@ from sqlalchemy import bindparam, select
 
 from evaluation import review_rows
 from evaluation.desk import Desk
+from evaluation.http_bodies import one_name
 from evaluation.review_rows import VERDICTS, Given
 from evaluation.reviews import REASONS
 from evaluation.score import reading
@@ -162,8 +163,22 @@ def as_csv(rows: Sequence[dict[str, Any]]) -> str:
     writer.writeheader()
     for row in rows:
         answer = orjson.dumps(row.get("entry_response")).decode()
-        writer.writerow({**row, "entry_response": answer})
+        row = {**row, "entry_response": answer}
+        writer.writerow({name: _no_formula(value) for name, value in row.items()})
     return out.getvalue()
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+"""What makes a spreadsheet take a text for a formula (OWASP, CSV Injection), and the mark that says it is none."""
+
+
+def _no_formula(value: Any) -> Any:
+    """A text that somebody asked must not be run by the spreadsheet of who reads the labels; `_as_it_was` undoes it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _as_it_was(value: str) -> str:
+    return value[1:] if value[:1] == "'" and value[1:].startswith(_FORMULA) else value
 
 
 async def import_labels(
@@ -274,7 +289,7 @@ def _csv_rows(text: str) -> list[Any]:
         raise InvalidRequest.field(f"row {reader.line_num}", f"is not CSV: {error}") from error
     if missing:
         raise InvalidRequest.field("header", f"lacks {', '.join(sorted(missing))}")
-    return [{k: v for k, v in row.items() if k and v not in (None, "")} for row in rows]
+    return [{k: _as_it_was(v) for k, v in row.items() if k and v not in (None, "")} for row in rows]
 
 
 def _row(fields: Any) -> Row:
@@ -290,8 +305,8 @@ def _row(fields: Any) -> Row:
     if reason is not None and reason not in REASONS:
         raise InvalidRequest.field("reason", f"must be one of {', '.join(REASONS)}")
     reviewer = fields.get("reviewer") or "import"
-    if not isinstance(reviewer, str) or len(reviewer) > 128:
-        raise InvalidRequest.field("reviewer", "must be text of at most 128 characters")
+    if not isinstance(reviewer, str) or not 1 <= len(reviewer := one_name(reviewer)) <= 128:
+        raise InvalidRequest.field("reviewer", "must be text of 1 to 128 characters")
     note = fields.get("note")
     answer = fields.get("entry_response", "")
     item_id = fields.get("item_id")

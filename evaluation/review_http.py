@@ -103,7 +103,7 @@ async def get_recent(
     request: Request,
     caller: Reviewer,
     line: str,
-    reviewer: str,
+    reviewer: bodies.Person,
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> dict[str, Any]:
     """The reviewer's last labels, newest first."""

@@ -241,9 +241,7 @@ class AdaptiveIndex:
         return index
 
 
-def _merged(
-    neighbors: list[Neighbor], settled: HnswIndex, query: Vector, k: int
-) -> list[Neighbor]:
+def _merged(neighbors: list[Neighbor], settled: HnswIndex, query: Vector, k: int) -> list[Neighbor]:
     """The k best of both parts; of a label that both have, the recent vector."""
     if not neighbors:
         return settled.nearest_to(query, k)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import entry_points, version
 from pathlib import Path
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from service import candidates
 from service.api import health, manage, openapi, problem, proxy, use
+from service.api.dependencies import known_parameters
 from service.api.hot import ASGIApp, HotPath
 from service.auth import DEFAULT_TENANT, Keys
 from service.cache import Cache
@@ -124,6 +125,7 @@ def create_app(
         version=version("surehit"),
         summary="A response cache for LLM applications whose hits can be trusted.",
         lifespan=lifespan,
+        dependencies=[Depends(known_parameters)],
     )
     app.state.metrics = metrics
     for router in (use.router, proxy.router, manage.router, health.router):

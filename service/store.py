@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+import unicodedata
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -142,7 +143,7 @@ async def _checked_and_stored(
         fingerprint=fingerprint,
         context_hash=payload.context_hash,
         vector=None if vector is None else vector.tobytes(),
-        tags=tuple(dict.fromkeys(put.tags)),
+        tags=check_tags(put.tags),
         quarantined=config.quarantine,
         stored_by=caller.key_id,
     )
@@ -283,12 +284,18 @@ def check_ttl(ttl_s: Any) -> float | None:
     return float(ttl_s)
 
 
-def check_tags(tags: tuple[Any, ...]) -> None:
-    """Tags are names; at most MAX_TAGS of them."""
+def check_tags(tags: tuple[Any, ...]) -> tuple[str, ...]:
+    """Tags are names, at most MAX_TAGS of them; returned each once, in the form that invalidation looks for."""
     if len(tags) > MAX_TAGS:
         raise InvalidRequest.field("tags", f"must hold at most {MAX_TAGS} tags")
     for n, tag in enumerate(tags):
         lines.check_name(f"tags[{n}]", tag)
+    return tuple(dict.fromkeys(map(tag_form, tags)))
+
+
+def tag_form(tag: str) -> str:
+    """A tag in one spelling (Unicode NFC): «café» with an accent of its own must end what «café» with é has tagged."""
+    return unicodedata.normalize("NFC", tag)
 
 
 def check_scope(scope: Any) -> str:

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 
 from service.auth import Keys
 from service.cache import Cache, Caller, Role
-from service.errors import Forbidden
+from service.errors import Forbidden, InvalidRequest
+
+
+def known_parameters(request: Request) -> None:
+    """Raises InvalidRequest for a parameter that the call does not have: a misspelt one must not ask for everything."""
+    route = request.scope.get("route")
+    if request.method not in ("GET", "DELETE") or not isinstance(route, APIRoute):
+        return
+    if not route.path.startswith("/v1/"):
+        return  # whoever probes and scrapes adds what he likes
+    known = list(_query_names(route.dependant))
+    for name in request.query_params:
+        if name not in known:
+            raise InvalidRequest.field(
+                name, f"is no parameter of this call; it has {', '.join(known) or 'none'}"
+            )
+
+
+def _query_names(needs: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in needs.query_params)
+    for more in needs.dependencies:
+        yield from _query_names(more)
 
 
 def get_cache(request: Request) -> Cache:

@@ -20,6 +20,7 @@ from service.policy import LineChange, describe
 from service.storage import audit_events, entries
 from service.storage import lines as line_rows
 from service.storage.invalidation import Selector
+from service.store import tag_form
 
 router = APIRouter(tags=["manage"])
 
@@ -183,7 +184,7 @@ async def post_invalidate(
     """Drop every entry that matches all given fields. When this has answered, no worker serves any of them."""
     selector = Selector(
         entry_id=None if body.entry_id is None else _entry_id(body.entry_id),
-        tag=body.tag,
+        tag=None if body.tag is None else tag_form(body.tag),
         scope=body.scope,
         line=body.line,
         model=body.model,

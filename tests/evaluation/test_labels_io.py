@@ -44,6 +44,22 @@ def test_csv_comes_through_whatever_the_text(rows: list[dict[str, str]]) -> None
     ]
 
 
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "'=1", "''"])
+def test_no_spreadsheet_takes_a_text_for_a_formula(text: str) -> None:
+    """Not even one that came as a question from outside; read in again it is what it was."""
+    row = {"query": text, "entry_query": f"{text} ?", "verdict": "reusable", "note": text}
+    written = as_csv([row])
+    assert f'"\'{text}"' in written
+    assert f'"{text}"' not in written
+    read = parse(written, "csv")[0]
+    assert (read.query, read.entry_query, read.note) == (text, f"{text} ?", text)
+
+
+def test_a_reviewer_has_one_name_however_it_is_spelt() -> None:
+    row = {"query": "q", "entry_query": "e", "verdict": "reusable", "reviewer": " Zoe\u0308  B "}
+    assert parse(json.dumps(row), "jsonl")[0].reviewer == "Zo\u00eb B"
+
+
 async def test_importing_twice_changes_nothing_and_a_new_verdict_replaces(
     database_url: str, tmp_path: Path
 ) -> None:

@@ -57,6 +57,22 @@ async def test_a_second_opinion_is_blind(sqlite_url: str, tmp_path: Path) -> Non
         assert second == first
 
 
+async def test_a_reviewer_is_no_second_person_under_another_spelling(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    async with running(sqlite_url, tmp_path, clock=Clock(), embedder=rigged(1)) as client:
+        await queue(client, 1)
+        item = await next_item(client, "Zoe\u0308 B")
+        await label(client, item, " Zoe\u0308 B", "not_reusable", reason="number")
+        assert await next_item(client, "Zo\u00eb  B ") is None  # it waits for somebody else
+        recent = await client.call("GET", "/v1/review/recent?line=faq&reviewer=Zo%C3%AB%20B%20")
+        assert len(recent.json()["labels"]) == 1
+        assert await next_item(client, "Bo") == item
+        blank = await client.call("POST", "/v1/review/next", {"line": "faq", "reviewer": "  "})
+        assert blank.status_code == 422
+        assert "blank" in blank.text
+
+
 async def test_a_near_miss_shows_the_answer_that_was_stored_in_its_place(
     database_url: str, tmp_path: Path
 ) -> None:

@@ -43,6 +43,23 @@ async def test_bodies_that_are_no_json_of_ours(sqlite_url: str, tmp_path: Path, 
             problem(reply, reply.status_code)
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["entries?line=faq&txet=x", "events?befor=x", "stats?day=1", "lines/faq?x", "ledger?linee=a"],
+)
+async def test_a_parameter_that_a_call_does_not_have_is_refused(
+    sqlite_url: str, tmp_path: Path, path: str
+) -> None:
+    """A misspelt filter must not show everything."""
+    async with running(sqlite_url, tmp_path) as client:
+        await client.store("q", "a")
+        reply = await client.call("GET", f"/v1/{path}")
+        problem(reply, 422)
+        name = path.split("?")[1].split("&")[-1].split("=")[0]
+        assert reply.json()["errors"][0]["field"] == name
+        assert (await client.call("GET", "/healthz?probe=1")).status_code == 200
+
+
 @pytest.mark.parametrize("path", ["lines/faq", *POSTS])
 async def test_oversized_body_is_413_on_every_route(
     sqlite_url: str, tmp_path: Path, path: str

@@ -74,6 +74,20 @@ async def test_selector_drops_exactly_its_entries(
             assert sum(line["entries"]["live"] for line in stats.values()) == left
 
 
+async def test_a_tag_is_found_in_whatever_unicode_form_it_is_written(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    """An editor on a Mac writes «é» as e and an accent: what was tagged so must not outlive its purge."""
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    async with running(sqlite_url, tmp_path) as client:
+        for n, tags in enumerate(([composed], [apart], [apart, composed])):
+            stored = await client.store(f"q{n}", "a", tags=tags)
+        entry = await client.call("GET", f"/v1/entries/{stored['entry_id']}")
+        assert entry.json()["tags"] == [composed], entry.text
+        reply = await client.call("POST", "/v1/invalidate", {"tag": apart})
+        assert reply.json() == {"invalidated": 3}
+
+
 async def test_by_id_and_expired_ones_are_not_counted(
     database_url: str, tmp_path: Path, clock: Clock
 ) -> None:

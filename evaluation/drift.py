@@ -4,7 +4,6 @@ import numpy as np
 
 from evaluation.evidence import FloatArray
 
-STABLE_BELOW = 0.1
 DRIFTED_ABOVE = 0.2  # the customary mark; a certificate expires above it
 
 

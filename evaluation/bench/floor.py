@@ -23,6 +23,11 @@ async def app(
         return
     message = await receive()
     hashlib.sha256(message["body"]).digest()
+    await send_stored(send)
+
+
+async def send_stored(send: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+    """Send the stored bytes."""
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
     await send({"type": "http.response.body", "body": BODY})
 

@@ -62,6 +62,14 @@ def floor() -> Iterator[Running]:
 
 
 @contextmanager
+def embedding_floor(model: str, models_dir: Path) -> Iterator[Running]:
+    """The bare route that embeds and does nothing else."""
+    arguments = ["-m", "evaluation.bench.embedding_floor", "{port}", model, str(models_dir)]
+    with process(arguments, "/", {}) as running:
+        yield running
+
+
+@contextmanager
 def naive(model_folder: Path, vectors_file: Path) -> Iterator[Running]:
     """The cache of an afternoon (naive.py)."""
     arguments = ["-m", "evaluation.bench.naive", "{port}", str(model_folder), str(vectors_file)]

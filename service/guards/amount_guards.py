@@ -79,13 +79,6 @@ def date(pair: Alignment) -> Refusal | None:
     return Refusal("date", f"{', '.join(only_left) or 'none'} vs {', '.join(only_right) or 'none'}")
 
 
-def unmatched(pair: Alignment) -> int:
-    """How many amounts and dates stand on one side only."""
-    left, right = _rest(pair)
-    dates = Counter(pair.a.dates), Counter(pair.b.dates)
-    return len(left) + len(right) + (dates[0] - dates[1]).total() + (dates[1] - dates[0]).total()
-
-
 def _no_figure(dates: list[str], other: Analysis) -> list[str]:
     """Dates without the years that the other text has as a bare figure (for 1800, for 1,800)."""
     figures = {f"year={x.raw}" for x in other.quantities if not x.unit}

@@ -14,7 +14,7 @@ from service.guards import (
     name_guards,
     slot_guard,
 )
-from service.guards.alignment import Alignment, align, weight
+from service.guards.alignment import Alignment, align
 from service.guards.analysis import Analysis, analyse, analyse_new
 from service.guards.code_guards import quoted_alike
 from service.guards.han_slips import differ_by_a_slip
@@ -96,38 +96,6 @@ def judge_all(
         return compare(analyse(a), analyse_new(b), enabled=enabled, first=first)
     except Exception as error:
         return [Refusal("error", type(error).__name__)]
-
-
-def evidence(a: str, b: str) -> dict[str, float]:
-    """Numbers about a pair for a learned score; every one is the same for (a, b) and (b, a).
-
-    Keys: `likeness` in [0, 1], `shared` (weight of matched content), `own_least` and `own_most`
-    (weight of content on one side only), `length_ratio` in (0, 1], `opposites` (count),
-    `refusals` (count of guards that refuse), `pieces` (runs of shared content that stay together: 1
-    where its order is the same, 0 where there is none), `turns` (sorts of turn: negation, opposites,
-    order), `amounts` (numbers and dates on one side only), and `other_question` (1 where both ask,
-    but for another thing: why, when, where).
-    """
-    left, right = analyse(a), analyse(b)
-    pair = align(left, right)
-    own = sorted((weight(pair.only_a()), weight(pair.only_b())))
-    sizes = sorted((len(left.skeleton) or 1, len(right.skeleton) or 1))
-    return {
-        "likeness": pair.likeness,
-        "shared": round(pair.shared_weight(), 6),
-        "own_least": round(own[0], 6),
-        "own_most": round(own[1], 6),
-        "length_ratio": sizes[0] / sizes[1],
-        "opposites": float(len(pair.opposites)),
-        "refusals": float(len(judge_all(a, b))),
-        "pieces": float(len(flip_guards.blocks(pair))),
-        "turns": float(len(flip_guards.turns(pair))),
-        "amounts": float(amount_guards.unmatched(pair)),
-        "other_question": float(
-            bool(left.marks.question and right.marks.question)
-            and left.marks.question != right.marks.question
-        ),
-    }
 
 
 def compare(

@@ -24,7 +24,7 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from service.api.hot import HotPath, Reply, send_reply
+from service.api.hot import HotPath, Reply
 from service.request_heads import RequestHeads
 from service.upgrade_offers import OfferIgnoringParser
 
@@ -199,10 +199,25 @@ class Protocol(HttpToolsProtocol):
                 _heads.keep(self._whole, cycle.scope, body)
         cycle.body = bytearray()
         if not isinstance(found, Reply) or self.flow.write_paused:
-            super()._start_asgi_task(cycle, _rest(found))
-            return
+            super()._start_asgi_task(cycle, self._rest(cycle, found))
+        else:
+            self._finish(cycle, found)
+
+    def _rest(self, cycle: RequestResponseCycle, found: Reply | Coroutine[Any, Any, Reply]) -> Any:
+        """An ASGI application, for its task's sake alone, that writes one reply which may have to be waited for."""
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            reply = found if isinstance(found, Reply) else await found
+            if self.flow.write_paused and not cycle.disconnected:
+                await self.flow.drain()
+            if not cycle.disconnected:
+                self._finish(cycle, reply)
+
+        return app
+
+    def _finish(self, cycle: RequestResponseCycle, reply: Reply) -> None:
         cycle.response_started = cycle.response_complete = True
-        self._write(found, keep_alive=cycle.keep_alive)
+        self._write(reply, keep_alive=cycle.keep_alive)
         if not cycle.keep_alive:
             self.transport.close()
         self.on_response_complete()
@@ -275,15 +290,6 @@ class Protocol(HttpToolsProtocol):
         if has_begun and (cycle is None or cycle.response_complete or not cycle.response_started):
             self.transport.write(_REFUSAL)
         self.transport.close()
-
-
-def _rest(found: Reply | Coroutine[Any, Any, Reply]) -> Any:
-    """An ASGI application that sends one reply, which may have to be waited for."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send_reply(send, found if isinstance(found, Reply) else await found)
-
-    return app
 
 
 @functools.cache

@@ -53,9 +53,10 @@ def test_raw_products_beyond_one_are_clipped_and_rounded() -> None:
 )
 @example([1.0000001, 0.5, 0.5000001, -1e-9, 0.1234565], 4)
 def test_a_few_are_ordered_as_many_are(dots: list[float], k: int) -> None:
+    products = np.array(dots, dtype=np.float32)
     labels = [7 * n % 13 for n in range(len(dots))]
-    many = nearest(np.array(labels, dtype=np.int64), rounded(np.array(dots, dtype=np.float32)), k)
-    assert nearest_few(labels, dots, k) == many
+    many = nearest(np.array(labels, dtype=np.int64), rounded(products), k)
+    assert nearest_few(labels, products.tolist(), k) == many
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -1,4 +1,4 @@
-"""The `surehit` command. Commands of other packages join through the entry points `surehit.commands`.
+"""The `surehit` command. Commands of other packages join through the entry points `surehit.commands`, named as they are.
 
 Exit code 0 is yes, 1 is «the answer is no», 2 is misuse or a fault.
 """
@@ -47,9 +47,7 @@ Tenant = Annotated[str, typer.Option(help="Tenant.")]
 
 def main() -> None:
     """Entry of the console script."""
-    for point in sorted(entry_points(group="surehit.commands"), key=lambda p: p.name):
-        register = getattr(importlib.import_module(point.module), point.attr)
-        register(app)
+    _join(sys.argv[1] if len(sys.argv) > 1 else "")
     try:
         app()
     except SurehitError as error:
@@ -62,6 +60,18 @@ def main() -> None:
         fail(str(error))
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
         fail(f"{error.filename}: {error.strerror}")
+
+
+def _join(asked: str) -> None:
+    """Let the package join that has the command asked for; all of them for help and for a word that nobody knows."""
+    groups = {group.name for group in app.registered_groups}
+    ours = groups | {c.name or c.callback.__name__ for c in app.registered_commands if c.callback}
+    if asked in ours:
+        return
+    points = entry_points(group="surehit.commands")
+    wanted = [point for point in points if point.name == asked] or points
+    for module, name in sorted({(point.module, point.attr) for point in wanted}):
+        getattr(importlib.import_module(module), name)(app)
 
 
 def fail(message: str, code: int = 2) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import shutil
@@ -12,11 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+import typer
 
 from evaluation.bench.processes import free_port
 
@@ -219,6 +222,33 @@ def _run(line: str) -> dict[str, Any]:
     )
     reply: dict[str, Any] = json.loads(done.stdout)
     return reply
+
+
+def test_a_command_of_another_package_is_found_under_its_name() -> None:
+    """Each entry point is a command, and each command an entry point: else it would be known to the help alone."""
+    points = entry_points(group="surehit.commands")
+    for module, name in {(point.module, point.attr) for point in points}:
+        joined = typer.Typer()
+        getattr(importlib.import_module(module), name)(joined)
+        commands = [c.name or c.callback.__name__ for c in joined.registered_commands if c.callback]
+        commands += [str(group.name) for group in joined.registered_groups]
+        assert sorted(commands) == sorted(p.name for p in points if p.module == module)
+
+
+@pytest.mark.parametrize(
+    ("command", "without"),
+    [("key", ("evaluation", "review_ui", "sqlalchemy")), ("tune", ("evaluation.audit", "numpy"))],
+)
+def test_help_waits_for_no_import_of_another_command(
+    command: str, without: tuple[str, ...]
+) -> None:
+    told = "import sys; from service import cli; sys.argv = ['surehit', *sys.argv[1:]]\n"
+    told += "try: cli.main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", told, command, "--help"], capture_output=True, text=True, check=True
+    )
+    assert "Usage: surehit" in done.stdout
+    assert not {*without} & {*done.stderr.split()}
 
 
 @pytest.mark.parametrize("command", ["serve", "up", "line", "key", "migrate", "doctor", "bench"])

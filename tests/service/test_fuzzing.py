@@ -16,9 +16,11 @@ CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,"
     "response_schema_conformance,negative_data_rejection"
 )
+EXAMPLES = {"sqlite": "12", "postgresql": "5"}
+"""Per route: the routes are the same, the second database only has to take what they write."""
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", list(EXAMPLES))
 def test_requests_made_from_the_openapi_document(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -29,7 +31,16 @@ def test_requests_made_from_the_openapi_document(
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "schemathesis.cli", "run", f"{rig.base}/openapi.json"),
-                *("--checks", CHECKS, "--max-examples", "12", "--seed", "7", "--workers", "1"),
+                *(
+                    "--checks",
+                    CHECKS,
+                    "--max-examples",
+                    EXAMPLES[kind],
+                    "--seed",
+                    "7",
+                    "--workers",
+                    "1",
+                ),
                 *("--no-color", "--request-timeout", "30"),
             ],
             cwd=tmp_path,

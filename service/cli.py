@@ -1,4 +1,4 @@
-"""The `surehit` command. Commands of other packages join through the entry points `surehit.commands`, named as they are.
+"""The `surehit` command. Those of other packages join through the entry points `surehit.commands`, under their names.
 
 Exit code 0 is yes, 1 is «the answer is no», 2 is misuse or a fault.
 """

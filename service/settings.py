@@ -8,6 +8,7 @@ import os
 import secrets
 import sys
 import tempfile
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -193,6 +194,14 @@ class Settings(BaseSettings):
         description="Further upstreams that lines may name, as JSON: "
         '{"vllm": {"url": "http://gpu:8000/v1", "api_key": "…", "provider": "openai"}}.',
     )
+    key_headers: str = Field(
+        default="helicone-target-url,helicone-target-provider,helicone-fallbacks,x-portkey-config,"
+        "x-portkey-provider,x-portkey-virtual-key,x-portkey-custom-host,x-amzn-bedrock-guardrailidentifier,"
+        "x-amzn-bedrock-guardrailversion",
+        pattern=r"^[a-zA-Z0-9-]*(\s*,\s*[a-zA-Z0-9-]+)*$",
+        description="Headers of proxied requests that say which model answers, or how, as gateways have them: "
+        "requests that differ in one never share an answer.",
+    )
     collapse_wait_s: float = Field(
         default=10.0,
         ge=0,
@@ -210,6 +219,12 @@ class Settings(BaseSettings):
     @classmethod
     def _empty_is_none(cls, value: object) -> object:
         return value or None
+
+    @cached_property
+    def keyed_headers(self) -> tuple[bytes, ...]:
+        """Names of the headers that are part of a proxied request's key, in lower case and order."""
+        names = {name.strip().lower() for name in self.key_headers.split(",")} - {""}
+        return tuple(name.encode() for name in sorted(names))
 
     @property
     def database(self) -> str:

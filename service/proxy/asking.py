@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from dataclasses import dataclass
 
 import structlog
@@ -18,7 +19,7 @@ from service.policy import Policy
 from service.proxy import filling
 from service.proxy.exchange import Exchange
 from service.proxy.flight import FlightKey
-from service.proxy.headers import as_text
+from service.proxy.headers import as_text, value_of
 from service.storage import fills
 from service.wire.api import JsonObject
 from service.wire.requests import WIRE_FIELD
@@ -75,7 +76,7 @@ async def _ask(cache: Cache, caller: Caller, exchange: Exchange) -> Found:
     policy = policy or await policies.load(caller.tenant, controls.line)
     while True:
         upstream = policy.config.upstream if policy else None
-        request = keyed(exchange, upstream)
+        request = keyed(exchange, upstream, cache.settings.keyed_headers)
         outcome = await lookup(
             cache,
             caller,
@@ -100,11 +101,21 @@ async def _ask(cache: Cache, caller: Caller, exchange: Exchange) -> Found:
     return Found(policy, outcome, key, embedded)
 
 
-def keyed(exchange: Exchange, upstream: str | None) -> JsonObject:
-    """The request as it is keyed: the API's form, with what the query string and the line's upstream add to it."""
+def keyed(exchange: Exchange, upstream: str | None, key_headers: tuple[bytes, ...]) -> JsonObject:
+    """The request as it is keyed: the API's form, with what query string, headers and the line's upstream add to it.
+
+    Of a header only a digest: requests are kept with their entries, and some name an account.
+    """
     request = exchange.api.as_request(exchange.body or {}, as_text(exchange.headers))
     if exchange.query:
         request[WIRE_FIELD]["query"] = exchange.query.decode("latin-1")
+    routed = {
+        name.decode(): hashlib.sha256(value.encode()).hexdigest()[:32]
+        for name in key_headers
+        if (value := value_of(exchange.headers, name)) is not None
+    }
+    if routed:
+        request[WIRE_FIELD]["headers"] = routed
     if upstream is not None:
         request[WIRE_FIELD]["upstream"] = upstream
     return request

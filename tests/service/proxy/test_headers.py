@@ -9,10 +9,12 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from service.errors import InvalidRequest
 from service.proxy import controls
 from service.proxy.headers import HeaderList, to_caller, to_upstream
+from service.settings import Settings
 from tests.service.proxy.rig import Rig, cache_status, chat, rigged
 
 NAMES = st.sampled_from(
@@ -200,3 +202,34 @@ def test_score_and_status_on_hit_and_near_miss(rig: Rig) -> None:
     assert "x-surehit-score" not in first.headers
     assert 0 < float(near.headers["x-surehit-score"]) < 1
     assert cache_status(near) == {"fwd": "miss", "stored": True, "detail": "below-threshold"}
+
+
+def test_a_header_that_names_the_model_behind_a_gateway_is_in_the_key(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    """One body, sent through a gateway to two providers, has two answers; what only traces it has one."""
+    names = "X-Portkey-Config, x-route"
+    with rigged(sqlite_url, tmp_path, key_headers=names, openai_api_key="sk-house") as rig:
+        calls = []
+        for headers in (
+            {"x-portkey-config": "pc-1"},
+            {"X-Portkey-Config": "pc-1", "x-trace": "a"},
+            {"x-portkey-config": "pc-2"},
+            {"x-route": "pc-1"},
+            {},
+            {"x-portkey-trace-id": "b"},
+        ):
+            assert ask(rig, CHAT, headers).status_code == 200
+            calls.append(rig.call_count)
+        assert calls == [1, 1, 2, 3, 4, 4]
+        entries = rig.http.get(f"{rig.base}/v1/entries", params={"line": "default"}).json()
+        for entry in entries["entries"]:
+            whole = rig.http.get(f"{rig.base}/v1/entries/{entry['entry_id']}").text
+            assert "pc-1" not in whole  # it may name an account
+            assert "pc-2" not in whole
+
+
+@pytest.mark.parametrize("bad", ["a b", "x,,y", "x:y"])
+def test_headers_of_the_key_are_names(bad: str) -> None:
+    with pytest.raises(ValidationError, match="key_headers"):
+        Settings(key_headers=bad)

@@ -10,11 +10,14 @@ from typing import Any
 from index.embedding import catalog
 from index.types import EmbeddingError
 from service import doctor_machines
-from service.errors import SurehitError
+from service.errors import InvalidRequest, SurehitError
+from service.policy import Policies
+from service.score import VerifierRule
 from service.serving import check as check_serving
 from service.settings import Settings
-from service.storage import migrate
+from service.storage import migrate, upkeep
 from service.storage.database import open_database
+from service.verifiers import Verifiers
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Check:
 def run(settings: Settings) -> list[Check]:
     """All checks, in the order in which a start would meet them."""
     found = [_data_dir(settings), _database(settings), _schema(settings), _address(settings)]
+    if found[1].ok and found[2].ok:
+        found += _verifiers(settings)
     if settings.search == "pgvector":
         found.append(Check("pgvector", *doctor_machines.pgvector_version(settings)))
     if settings.read_dsn:
@@ -98,6 +103,38 @@ def _address(settings: Settings) -> Check:
     except SurehitError as error:
         return Check("address", False, error.detail, "run `surehit key create`")
     return Check("address", True, settings.host)
+
+
+def _verifiers(settings: Settings) -> list[Check]:
+    """One check per verifier that some line names: its folder is here and is the one that was meant."""
+    verifiers = Verifiers(settings.verifiers_folder, budget_ms=settings.verify_budget_ms)
+
+    async def named() -> dict[VerifierRule, list[str]]:
+        db = open_database(settings.database, budget_ms=5_000)
+        await db.open()
+        try:
+            lines: dict[VerifierRule, list[str]] = {}
+            for tenant, line in await upkeep.all_lines(db):
+                policy = await Policies(db).load(tenant, line)
+                rule = None if policy is None else policy.config.verifier
+                if rule is not None:
+                    lines.setdefault(rule, []).append(f"{tenant}/{line}")
+            return lines
+        finally:
+            await db.close()
+
+    if migrate.current(settings.database) is None:
+        return []  # the embedded database is made by the first start
+    found = []
+    for rule, lines in asyncio.run(named()).items():
+        name, detail, mend = f"verifier {rule.name}", f"named by {', '.join(lines)}", ""
+        try:
+            verifiers.pin({"verifier": {"name": rule.name, "digest": rule.digest}})
+        except InvalidRequest as error:
+            detail = f"{detail}: {error.detail}"
+            mend = "put the folder back, or set the line's verifier anew (certify again then)"
+        found.append(Check(name, not mend, detail, mend))
+    return found
 
 
 def _model(settings: Settings, name: str) -> Check:

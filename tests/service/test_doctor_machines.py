@@ -1,13 +1,17 @@
-"""Doctor, where several machines work together."""
+"""Doctor, where several machines work together, and where a line needs more than the models."""
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from pathlib import Path
 
 from index.embedding import catalog
 from service import doctor, embed_server
 from service.fake_upstream import running as serving
 from service.settings import Settings
+from tests import cross_encoders
+from tests.harness import running
 
 
 def checks(settings: Settings) -> dict[str, doctor.Check]:
@@ -50,3 +54,25 @@ def test_doctor_says_what_mends_an_absent_server(postgresql_url: str, tmp_path: 
     assert "SUREHIT_READ_DSN" in found["replica"].mend
     assert not found["embedding server"].ok
     assert "SUREHIT_EMBED_URL" in found["embedding server"].mend
+
+
+async def test_doctor_looks_at_the_folders_of_verifiers(sqlite_url: str, tmp_path: Path) -> None:
+    """A worker without the folder serves fewer hits and says so in its log alone."""
+    settings = Settings(database_url=sqlite_url, data_dir=tmp_path)
+    folder = cross_encoders.build(tmp_path / "verifiers" / "tiny")
+    rule = {"name": "tiny", "low": 0.8, "high": 0.95, "accept": 0.9}
+    async with running(sqlite_url, tmp_path) as client:
+        assert "verifier tiny" not in await asyncio.to_thread(checks, settings)
+        await client.line(verifier=rule)
+    sound = await asyncio.to_thread(checks, settings)
+    assert (sound["verifier tiny"].ok, sound["verifier tiny"].detail) == (
+        True,
+        "named by default/faq",
+    )
+    shutil.rmtree(folder)
+    gone = await asyncio.to_thread(checks, settings)
+    assert not gone["verifier tiny"].ok
+    assert "is not known" in gone["verifier tiny"].detail
+    cross_encoders.build(folder, same="thanks")
+    other = await asyncio.to_thread(checks, settings)
+    assert "is not that of the folder" in other["verifier tiny"].detail

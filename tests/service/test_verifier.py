@@ -22,10 +22,10 @@ from service.score import VerifierRule
 from service.scoring import to_verify, verified
 from service.verifiers import Verifiers
 from tests import cross_encoders
+from tests.command import surehit
 from tests.evaluation.desks import logged
 from tests.evaluation.test_tuning import judged, shadow
 from tests.harness import Client, Clock, running
-from tests.service.test_cli import surehit
 
 STORED = "where is the manual"
 SAME, OTHER, FAR, NEAREST = (

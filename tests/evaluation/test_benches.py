@@ -16,7 +16,7 @@ run = CliRunner().invoke
 
 
 def test_index_figures() -> None:
-    found = index.run(sizes=(300, 9_000), queries=60)
+    found = index.run(sizes=(300, 4_000), queries=60)
     small, large = found["rows"]
     assert small["recall"] == 1.0  # exact search under the crossing
     assert large["recall"] >= 0.98

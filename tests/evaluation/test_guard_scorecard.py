@@ -2,14 +2,14 @@
 
 import gzip
 import json
-import os
+import random
 from pathlib import Path
 
 import pytest
 
-from evaluation.bench.guards import FileScore, Share, render_text, run, scorecard
+from evaluation.bench.guards import Share, render_text, run, scorecard
+from tests.harness import shared
 
-SHARED = Path(os.environ.get("SUREHIT_SHARED") or Path(__file__).parents[3] / "shared")
 ROWS = [
     {"a": "How do I mute it?", "b": "How do I unmute it?", "reusable": False, "kind": "negation"},
     {"a": "What is 3 plus 4?", "b": "What is 3 + 4?", "reusable": True, "kind": "number"},
@@ -31,6 +31,10 @@ ROWS = [
     },
     {"id": "z", "a": "hi", "b": "hello", "label": "ambiguous", "lang": "en", "kind": "c"},
 ]
+
+
+MOST_PAIRS = 400
+"""Of one kind of a data set: the standard error of a share of 95 % is then a hundredth."""
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> Path:
@@ -85,16 +89,9 @@ def test_a_broken_row_is_named_by_file_and_line(tmp_path: Path) -> None:
         scorecard([path])
 
 
-def score_of(name: str) -> FileScore:
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"the shared data is not here: {name}")
-    return scorecard([path]).files[0]
-
-
 def test_reported_pairs_are_judged_right_in_nineteen_of_twenty() -> None:
     """Both kinds of error stay under 5 % on the pairs gathered from other people's reports."""
-    total = score_of("cases/guard_pairs.jsonl").total
+    total = scorecard([shared("cases", "guard_pairs.jsonl")]).files[0].total
     assert (total.refused_share or 0) >= 0.95
     assert (total.kept_share or 0) >= 0.95
 
@@ -116,9 +113,17 @@ def test_reported_pairs_are_judged_right_in_nineteen_of_twenty() -> None:
     ],
 )
 def test_swapped_values_of_the_data_sets_are_refused(
-    name: str, kinds: tuple[str, ...], refused: float
+    tmp_path: Path, name: str, kinds: tuple[str, ...], refused: float
 ) -> None:
-    """Numbers, dates, negations and swapped values, by kind."""
-    score = score_of(name)
+    """Numbers, dates, negations and swapped values, by kind: all of a kind, or 400 drawn by chance."""
+    path = shared(*name.split("/"))
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    chosen = []
+    for kind in kinds:
+        own = [row for row in rows if row["kind"] == kind]
+        chosen += random.Random(kind).sample(own, min(MOST_PAIRS, len(own)))
+    (score,) = scorecard([write(tmp_path / "pairs.jsonl", chosen)]).files
     for kind in kinds:
         assert (score.kinds[kind].refused_share or 0) >= refused, kind

@@ -6,17 +6,24 @@
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from service.eligibility import classify
 from tests.harness import SHARED
 from tests.service.eligibility_labels import HELD, Labelled, labelled
 
+HALVES = ("tune", "held", "unseen")
 
-def measure(data: Path) -> dict[tuple[str, str, str, str], Counter[str]]:
+
+def measure(
+    data: Path, halves: Sequence[str] = HALVES
+) -> dict[tuple[str, str, str, str], Counter[str]]:
     """Counts of reasons ("" = eligible) by half, label, language and source, each with "all" as source too."""
     counts: dict[tuple[str, str, str, str], Counter[str]] = {}
     for row in labelled(data):
+        if row.half not in halves:
+            continue
         found = classify(row.text)
         reason = found.reason if found else ""
         for source in ("all", row.source.split("/")[0]):

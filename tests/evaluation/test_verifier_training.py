@@ -131,16 +131,16 @@ async def test_a_line_gets_a_verifier_from_its_labels_and_may_use_it(
     pytest.importorskip("torch")
     async with running(sqlite_url, tmp_path, clock=Clock()) as client:
         await client.line(mode="shadow")
-        await judged(client, 400)
+        await judged(client, 440)
         desk = desk_of(client.cache)
         policy = await desk.policy("default", "faq")
         folder = tmp_path / "verifiers" / "first"
         found = await verifier_trial.train_for(desk, policy, folder=folder)
-        assert (found.labels, found.missing) == ((240, 80, 80), None)
+        assert (found.labels, found.missing) == ((264, 88, 88), None)
         assert found.comparison is not None
         assert found.comparison.is_better  # cosines are chance here, the words are not
         assert found.rule is not None
-        unseen, good = questions(100, first=400)
+        unseen, good = questions(100, first=440)
         said = training.probabilities(open_folder(folder), unseen)
         assert ((said > 0.5) == good).mean() > 0.9
         told = found.as_dict()["verifier"]

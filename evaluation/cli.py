@@ -261,7 +261,8 @@ def import_labels(
 def backtest(
     line: Line,
     threshold: Annotated[
-        list[float] | None, typer.Option(help="May be given several times; default the line's own.")
+        list[float] | None,
+        typer.Option(min=-1, max=1, help="May be given several times; default the line's own."),
     ] = None,
     without: Annotated[
         list[str] | None, typer.Option(help="A guard to leave out; may be given several times.")

@@ -73,10 +73,10 @@ async def curve_of_line(
         "proposed": proposed,
         "state": line_status.as_dict(state),
         "not_certified": missing,
-        "expected_value": money.net.tolist(),
-        "expected_value_pessimistic": money.net_pessimistic.tolist(),
-        "expected_saved": money.saved.tolist(),
-        "expected_lost": money.lost.tolist(),
+        "expected_value": _told(money.net, curve),
+        "expected_value_pessimistic": _told(money.net_pessimistic, curve),
+        "expected_saved": _told(money.saved, curve),
+        "expected_lost": _told(money.lost, curve),
         "saved_per_hit": saved_per_hit,
         "cost_of_wrong": cost_of_wrong,
     }
@@ -121,19 +121,27 @@ def _arrays(curve: Curve) -> dict[str, Any]:
         "hit_rate": curve.hit_rate.tolist(),
         "hit_rate_low": np.clip(curve.hit_rate - margin, 0.0, 1.0).tolist(),
         "hit_rate_high": np.clip(curve.hit_rate + margin, 0.0, 1.0).tolist(),
-        "false_hit_rate": curve.false_hit_rate.tolist(),
+        "false_hit_rate": _told(curve.false_hit_rate, curve),
         "false_hit_rate_low": curve.false_hit_lower.tolist(),
         "false_hit_rate_high": curve.false_hit_upper.tolist(),
-        "unsure_as_bad_rate": curve.unsure_as_bad_rate.tolist(),
+        "unsure_as_bad_rate": _told(curve.unsure_as_bad_rate, curve),
         "unsure_as_bad_high": curve.unsure_as_bad_upper.tolist(),
-        "original_bad_rate": curve.original_bad_rate.tolist(),
-        "wrong_reuse_rate": curve.wrong_reuse_rate.tolist(),
+        "original_bad_rate": _told(curve.original_bad_rate, curve),
+        "wrong_reuse_rate": _told(curve.wrong_reuse_rate, curve),
         "labels": curve.labels.tolist(),
         "false_hits": curve.false_hits.tolist(),
         "unsure": curve.unsure.tolist(),
         "effective_labels": curve.effective_labels.tolist(),
         "is_thin": curve.is_thin.tolist(),
     }
+
+
+def _told(values: FloatArray, curve: Curve) -> list[float | None]:
+    """The values at thresholds that labels tell of; None at the others, where only the bounds mean something."""
+    return [
+        value if labels else None
+        for value, labels in zip(values.tolist(), curve.labels.tolist(), strict=True)
+    ]
 
 
 def _grid(points: int) -> FloatArray:

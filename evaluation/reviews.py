@@ -20,7 +20,7 @@ from evaluation import review_reads
 from evaluation import review_rows as rows
 from evaluation.desk import Desk
 from evaluation.review_rows import VERDICTS, Given, Item
-from evaluation.verdicts import is_seen_twice, outcome_of
+from evaluation.verdicts import Outcome, forbids, is_seen_twice, outcome_of
 from service import feedback, ids
 from service.errors import Conflict, InvalidRequest, NotFound, SurehitError
 from service.policy import Policy
@@ -108,8 +108,9 @@ async def label(
 ) -> Labelled:
     """Record a verdict. The same one twice counts once.
 
-    A final «not reusable» blocks the pair before this returns. Raises Gone, and Conflict when the reviewer judged the
-    item otherwise before, or when his lease ran out and somebody else judged it; then nothing was recorded.
+    «Not reusable» blocks the pair before this returns, until others have outvoted it. Raises Gone, and Conflict when
+    the reviewer judged the item otherwise before, or when his lease ran out and somebody else judged it; then nothing
+    was recorded.
     """
     _check(verdict, reason)
     now = desk.clock_ms()
@@ -130,7 +131,7 @@ async def label(
         rows.add_label(tx, tenant, new)
         if item.lease_by == reviewer:
             rows.lease(tx, tenant, item_id=item.id, reviewer=None, until=0)
-        return _settle(desk, tx, tenant, policy, item, [*given, new], new, block_id)
+        return _settle(desk, tx, tenant, policy, item, given, [*given, new], new, block_id)
 
     return await desk.db.write(work, durable=True)
 
@@ -156,7 +157,7 @@ async def decide(
         item, given = _open(tx, tenant, item_id)
         rows.add_label(tx, tenant, new)
         rows.lease(tx, tenant, item_id=item.id, reviewer=None, until=0)
-        return _settle(desk, tx, tenant, policy, item, [*given, new], new, block_id)
+        return _settle(desk, tx, tenant, policy, item, given, [*given, new], new, block_id)
 
     return await desk.db.write(work, durable=True)
 
@@ -223,7 +224,7 @@ async def _take_back(
         item, given = _open(tx, tenant, chosen.item_id)
         rows.supersede(tx, tenant, label_id=chosen.id, now=now)
         left = [g for g in given if g.id != chosen.id]
-        outcome = _settle(desk, tx, tenant, policy, item, left, None, block_id)
+        outcome = _settle(desk, tx, tenant, policy, item, given, left, None, block_id)
         _lease(desk, tx, tenant, item, reviewer, now)
         return item, outcome
 
@@ -239,11 +240,12 @@ def _settle(
     tenant: str,
     policy: Policy | None,
     item: Item,
+    before: Sequence[Given],
     given: Sequence[Given],
     new: Given | None,
     block_id: int,
 ) -> Labelled:
-    """Write what the labels come to now, and carry out what a final verdict means for serving."""
+    """Write what the labels come to now, after what was given `before`, and carry out what that means for serving."""
     share = policy.config.sampling.second_review_rate if policy else 0.0
     # known answers go the way that others go, or the review as a whole would not be what is measured
     found = outcome_of(given, yes_seen_twice=is_seen_twice(desk.key, item.id, share))
@@ -265,29 +267,34 @@ def _settle(
     )
     was_final = item.verdict if was_done else None
     is_final = found.verdict if is_done else None
+    if item.kind == "sampled":
+        was_forbidden = forbids(Outcome(item.state, item.verdict, None), before)
+        is_forbidden = forbids(found, given)
+        by, now = new.reviewer if new else "", desk.clock_ms()
+        if was_forbidden != is_forbidden:
+            _forbid(tx, tenant, item, is_forbidden, by=by, block_id=block_id, now=now)
+        if was_final != is_final:
+            _allow(tx, tenant, policy, item, was_final, is_final, by=by, now=now)
     if was_final == is_final:
         return Labelled(found.state, item.score, already=False)
-    if item.kind == "sampled":
-        _carry_out(tx, tenant, policy, item, was_final, is_final, new, block_id, desk.clock_ms())
     return Labelled(found.state, item.score, already=False, changed=item)
 
 
-def _carry_out(
+def _forbid(
     tx: Transaction,
     tenant: str,
-    policy: Policy | None,
     item: Item,
-    before: str | None,
-    after: str | None,
-    new: Given | None,
+    is_forbidden: bool,
+    *,
+    by: str,
     block_id: int,
     now: int,
 ) -> None:
-    if before == "reusable":
-        aliases.remove(tx, tenant, item_id=item.id)
-    if before == "not_reusable" and rows.unblock(tx, tenant, item):
-        line_rows.bump(tx, tenant, line=item.line)
-    if after == "not_reusable" and item.context_hash is not None:
+    """Block the pair, or lift the block that its review made."""
+    if not is_forbidden:
+        if rows.unblock(tx, tenant, item):
+            line_rows.bump(tx, tenant, line=item.line)
+    elif item.context_hash is not None:
         pair = feedback.Pair(
             item.line,
             item.scope,
@@ -298,11 +305,26 @@ def _carry_out(
             item.response_hash,
             item.score,
         )
-        by = new.reviewer if new else ""
         feedback.block(tx, tenant, pair, block_id=block_id, source="review", by=by, now=now)
+
+
+def _allow(
+    tx: Transaction,
+    tenant: str,
+    policy: Policy | None,
+    item: Item,
+    before: str | None,
+    after: str | None,
+    *,
+    by: str,
+    now: int,
+) -> None:
+    """What a final «reusable» allows, or no longer does: a promoted near miss, the end of a quarantine."""
+    if before == "reusable":
+        aliases.remove(tx, tenant, item_id=item.id)
     if after == "reusable" and item.entry_id is not None:
         rows.end_quarantine(tx, tenant, item)
-        _promote(tx, tenant, policy, item, item.entry_id, by=new.reviewer if new else "", now=now)
+        _promote(tx, tenant, policy, item, item.entry_id, by=by, now=now)
 
 
 def _promote(

@@ -42,6 +42,13 @@ def outcome_of(given: Sequence[Given], *, yes_seen_twice: bool) -> Outcome:
     return Outcome("done", leader, _reason(verdicts, leader))
 
 
+def forbids(found: Outcome, given: Sequence[Given]) -> bool:
+    """Whether the pair must not be served as things stand: one «not reusable» holds until others have outvoted it."""
+    if found.state == "done":
+        return found.verdict == "not_reusable"
+    return any(g.is_verdict and g.verdict == "not_reusable" for g in given)
+
+
 def is_seen_twice(desk_key: bytes, item_id: int, share: float) -> bool:
     """Whether a «reusable» on this item goes to a second person: fixed by the item, unknown to reviewers."""
     return draw(desk_key, "second", str(item_id)) < share

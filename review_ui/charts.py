@@ -60,7 +60,7 @@ def money(curve: Curve) -> Any:
         {"threshold": t, "what": name, "money": 1000 * sign * value}
         for name, values, sign in parts
         for t, value, labels_behind in zip(curve.thresholds, values, curve.labels, strict=True)
-        if labels_behind
+        if labels_behind and value is not None
     ]
     names = [name for name, _, _ in parts]
     scale = alt.Scale(domain=names, range=["#2563eb", "#dc2626", "#0f766e"])

@@ -160,21 +160,24 @@ class NotCertified(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):
-    """Rates over thresholds: equally long lists, thresholds ascending, rates in [0, 1], money per lookup."""
+    """Rates over thresholds: equally long lists, thresholds ascending, rates in [0, 1], money per lookup.
+
+    None where no label tells.
+    """
 
     thresholds: list[float]
     hit_rate: list[float]
     hit_rate_low: list[float]
     hit_rate_high: list[float]
-    false_hit_rate: list[float]
+    false_hit_rate: list[float | None]
     false_hit_rate_low: list[float]
     false_hit_rate_high: list[float]
     labels: list[int]
     effective_labels: list[float]
     is_thin: list[bool]
-    expected_value: list[float]
-    expected_saved: list[float]
-    expected_lost: list[float]
+    expected_value: list[float | None]
+    expected_saved: list[float | None]
+    expected_lost: list[float | None]
     lookups: int
     labelled: int
     target: float

@@ -53,7 +53,8 @@ def main() -> None:
     except SurehitError as error:
         fail(error.detail)
     except ValidationError as error:
-        fail("; ".join(f"SUREHIT_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors()))
+        told = ((str(e["loc"][0]), e["msg"].removeprefix("Value error, ")) for e in error.errors())
+        fail("; ".join(f"SUREHIT_{name.upper()}: {message}" for name, message in told))
     except tomllib.TOMLDecodeError as error:
         fail(f"surehit.toml: {error}")
     except SettingsError as error:  # a variable that should hold JSON

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -160,13 +160,11 @@ def parse(changes: Any, *, base: LineConfig | None = None) -> LineConfig:
     if base is not None:
         merged = msgspec.to_builtins(base)
         for name, value in changes.items():
-            nested = merged.get(name)
-            is_group = isinstance(nested, dict) and isinstance(value, dict)
-            merged[name] = {**nested, **value} if is_group else value
+            merged[name] = _merged(name, merged.get(name), value)
     try:
         config = msgspec.convert(merged, LineConfig)
     except msgspec.ValidationError as error:
-        raise invalid(error) from error
+        raise _every_fault(merged, error) from error
     for field, given, known in (("guards", config.guards, GUARDS), ("rules", config.rules, RULES)):
         for name in given:
             if name not in known:
@@ -222,6 +220,51 @@ def check_line(value: str) -> str:
     if "/" in name or name in (".", ".."):
         raise InvalidRequest.field("line", "must be neither `.` nor `..` and hold no slash")
     return name
+
+
+_SWITCHES = ("guards", "rules", "patterns")
+"""Groups whose members have any name; of these null takes a member, or all of them, back to its default."""
+
+
+def _merged(name: str, present: Any, value: Any) -> Any:
+    """A setting after a change: members that a group is not given stay as they are."""
+    if name in _SWITCHES and value is None:
+        return {}
+    if not isinstance(present, dict) or not isinstance(value, dict):
+        return value
+    both = {**present, **value}
+    return {k: v for k, v in both.items() if v is not None} if name in _SWITCHES else both
+
+
+def _every_fault(settings: dict[str, Any], first: msgspec.ValidationError) -> InvalidRequest:
+    """What is wrong with each of the settings, not only with the first."""
+    errors = []
+    for name, value in settings.items():
+        is_group = name in _SWITCHES and isinstance(value, dict)
+        for part in [{member: given} for member, given in value.items()] if is_group else [value]:
+            try:
+                msgspec.convert({name: part}, LineConfig)
+            except msgspec.ValidationError as error:
+                found = invalid(error).errors[0]
+                field = (
+                    found.field.replace("[...]", f".{next(iter(part))}")
+                    if is_group
+                    else found.field
+                )
+                errors.append(_with_choices(FieldError(field, found.message)))
+    if not errors:
+        return invalid(first)
+    detail = "; ".join(f"{e.field}: {e.message}" for e in errors)
+    return InvalidRequest(detail, errors=tuple(errors))
+
+
+def _with_choices(error: FieldError) -> FieldError:
+    """The same, with the values that a setting of few values may have."""
+    choices = get_args(get_type_hints(LineConfig).get(error.field))
+    if not error.message.startswith("Invalid enum value") or not choices:
+        return error
+    given = error.message.removeprefix("Invalid enum value ")
+    return FieldError(error.field, f"must be one of {', '.join(map(str, choices))}, not {given}")
 
 
 def invalid(error: msgspec.ValidationError) -> InvalidRequest:

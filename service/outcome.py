@@ -148,15 +148,16 @@ def _token(reason: str) -> str:
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A store that was carried out; `entry_id` is None where the line does not store such an answer."""
+    """A store that was carried out; `entry_id` is None where the line keeps no such answer, for `reason`."""
 
     entry_id: int | None
     replaced: bool
+    reason: str = ""
 
     def body(self) -> bytes:
         """The JSON reply."""
         if self.entry_id is None:
-            return b'{"entry_id":null,"replaced":false}'
+            return b'{"entry_id":null,"replaced":false,"reason":"%s"}' % self.reason.encode()
         entry_id = ids.encode("ent", self.entry_id).encode()
         return b'{"entry_id":"%s","replaced":%s}' % (
             entry_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import secrets
 import sys
 import tempfile
@@ -214,6 +215,17 @@ class Settings(BaseSettings):
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser()
+
+    @field_validator("database_url")
+    @classmethod
+    def _one_driver(cls, value: str) -> str:
+        """URLs as PostgreSQL's own tools and hosts write them mean psycopg, the one driver there is here."""
+        for written in ("postgres://", "postgresql://"):
+            if value.startswith(written):
+                value = "postgresql+psycopg://" + value.removeprefix(written)
+        if value and not re.match(r"sqlite:///.|postgresql\+psycopg://.", value):
+            raise ValueError("must begin with postgresql+psycopg:// or sqlite:///, or be empty")
+        return value
 
     @field_validator("verifiers_dir", mode="before")
     @classmethod

@@ -115,8 +115,10 @@ async def _checked_and_stored(
             allow_filtered=config.store_filtered,
             allow_tool_calls=config.reuse_tool_calls,
         )
-    if config.mode == "off" or _is_somebodys(policy, fill.payload):
-        return Stored(None, replaced=False)
+    if config.mode == "off":
+        return Stored(None, replaced=False, reason="mode")
+    if _is_somebodys(policy, fill.payload):
+        return Stored(None, replaced=False, reason=str(fill.payload.ineligible))
     if len(put.response) > config.limits.max_response_bytes:
         raise TooLarge(
             f"response: {len(put.response)} bytes; the line takes {config.limits.max_response_bytes}"

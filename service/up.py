@@ -46,7 +46,8 @@ def run(settings: Settings, *, demo: bool, page: bool = True) -> int:
     try:
         started.append(_start("serve", "--host", settings.host, "--port", str(settings.port)))
         _wait(base, started[0])
-        if demo:
+        plays = demo and _has_no_line(base)
+        if plays:
             typer.echo("Playing demo traffic …")
             typer.echo(replay.send(base).summary())
         if page:
@@ -62,8 +63,12 @@ def run(settings: Settings, *, demo: bool, page: bool = True) -> int:
             )
             _wait(f"http://{settings.host}:{settings.ui_port}", started[1])
         typer.echo(addresses(settings, base, page=page))
-        if demo:
+        if plays:
             typer.echo(CURLS.format(base=base, line=replay.TRY_LINE))
+        elif demo:
+            typer.echo(
+                "Lines and entries are those of before; `surehit demo` plays its traffic again."
+            )
         typer.echo("Ctrl-C ends both.")
         sys.stdout.flush()
         while all(process.poll() is None for process in started):
@@ -73,6 +78,12 @@ def run(settings: Settings, *, demo: bool, page: bool = True) -> int:
         return 0
     finally:
         _end(started)
+
+
+def _has_no_line(base: str) -> bool:
+    """Whether nobody has used the service yet: lines that somebody has set, and what they hold, are left alone."""
+    reply = httpx2.get(f"{base}/v1/lines", timeout=30, trust_env=False)
+    return not reply.raise_for_status().json()["lines"]
 
 
 def addresses(settings: Settings, base: str, *, page: bool) -> str:

@@ -205,10 +205,11 @@ class HotPath:
             return
         if scope["type"] == "http" and scope["path"].startswith("/v1/"):
             try:
-                receive = _replay(await read_body(receive, self._max_body))
+                body = await read_body(receive, self._max_body)
             except SurehitError as error:
                 await send_reply(send, _refusal(error))
                 return
+            scope, receive = _as_json(scope, body), _replay(body)
         await self._app(scope, receive, send)
 
     def answers(self, scope: Scope) -> bool:
@@ -349,6 +350,15 @@ async def send_reply(send: Send, reply: Reply) -> None:
         }
     )
     await send({"type": "http.response.body", "body": reply.body})
+
+
+def _as_json(scope: Scope, body: bytes) -> Scope:
+    """The request as JSON where it is an object that says it is a form, as `curl -d` does unless told otherwise."""
+    sent = (b"content-type", b"application/x-www-form-urlencoded")
+    if sent not in scope["headers"] or body.lstrip()[:1] != b"{":
+        return scope
+    headers = [header for header in scope["headers"] if header != sent]
+    return {**scope, "headers": [*headers, (b"content-type", b"application/json")]}
 
 
 def _replay(body: bytes) -> Receive:

@@ -81,10 +81,14 @@ class StoreRequest(_Ours):
 
 
 class StoreReply(BaseModel):
-    """`entry_id` is null where the line is off."""
+    """`entry_id` is null where nothing was kept, and `reason` says why.
+
+    The line is off (`mode`), or a request about one person (`personal`) or an order (`acting`) came without a scope.
+    """
 
     entry_id: str | None
     replaced: bool
+    reason: str | None = None
 
 
 class ExplainRequest(_Ours):

@@ -134,14 +134,31 @@ async def test_undo_and_reopen_give_the_item_back(sqlite_url: str, tmp_path: Pat
         assert other.status_code == 404
 
 
-async def test_taking_a_final_no_back_lifts_its_block(database_url: str, tmp_path: Path) -> None:
+async def test_the_last_no_taken_back_lifts_the_block(database_url: str, tmp_path: Path) -> None:
     async with running(database_url, tmp_path, clock=Clock(), embedder=rigged(1)) as client:
         await queue(client, 1)
         for who in ("ann", "bo"):
             await label(client, await next_item(client, who), who, "not_reusable", reason="entity")
-        assert (await client.lookup(near(0)))["guard"] == "blocked"
-        await client.call("POST", "/v1/review/undo", {"line": "faq", "reviewer": "bo"})
-        assert (await client.lookup(near(0)))["outcome"] == "hit"
+            assert (await client.lookup(near(0)))["guard"] == "blocked"  # one voice is enough
+        for who, left in (("bo", "miss"), ("ann", "hit")):
+            await client.call("POST", "/v1/review/undo", {"line": "faq", "reviewer": who})
+            assert (await client.lookup(near(0)))["outcome"] == left
+
+
+async def test_a_curve_claims_no_rate_where_no_label_tells(sqlite_url: str, tmp_path: Path) -> None:
+    """Not 100 % of false hits, and no loss of money."""
+    async with running(sqlite_url, tmp_path, clock=Clock(), embedder=rigged(2)) as client:
+        await queue(client, 2)
+        names = "false_hit_rate wrong_reuse_rate expected_value expected_saved unsure_as_bad_rate".split()
+        curve = (await client.call("GET", "/v1/lines/faq/curve")).json()
+        assert max(curve["hit_rate"]) > 0
+        assert all({*curve[name]} == {None} for name in names)
+        await label(client, await next_item(client, "ann"), "ann", "reusable")
+        curve = (await client.call("GET", "/v1/lines/faq/curve")).json()
+        for name in names:
+            known = [v is not None for v in curve[name]]
+            assert known == [n > 0 for n in curve["labels"]]
+            assert any(known)
 
 
 async def test_an_admin_settles_a_dispute(sqlite_url: str, tmp_path: Path) -> None:
@@ -150,6 +167,7 @@ async def test_an_admin_settles_a_dispute(sqlite_url: str, tmp_path: Path) -> No
         item = await next_item(client, "ann")
         await label(client, item, "ann", "not_reusable", reason="number")
         await label(client, await next_item(client, "bo"), "bo", "reusable")
+        assert (await client.lookup(near(0)))["guard"] == "blocked"  # as long as they disagree
         found = (await client.call("GET", "/v1/review/disputes?line=faq")).json()["items"]
         assert [g["reviewer"] for g in found[0]["labels"]] == ["ann", "bo"]
         url = f"/v1/review/items/{item['item_id']}/decide"

@@ -210,17 +210,23 @@ async def test_bad_fields_are_named(sqlite_url: str, tmp_path: Path) -> None:
             assert field in {error["field"] for error in found["errors"]}, (path, body, found)
 
 
-async def test_a_body_sent_as_a_form_is_told_the_right_type(
+async def test_an_object_that_is_sent_as_a_form_is_taken_and_other_types_are_told(
     sqlite_url: str, tmp_path: Path
 ) -> None:
-    """As `curl -d` sends it; the hot routes take it all the same."""
+    """`curl -d` says form unless told otherwise, on every route; what says text is somebody's mistake."""
     headers = {"content-type": "application/x-www-form-urlencoded"}
     async with running(sqlite_url, tmp_path) as client:
         await client.line()
         body = b'{"line":"faq","a":"x","b":"y"}'
         reply = await client.http.post("/v1/explain", content=body, headers=headers)
-        assert reply.status_code == 422
-        assert "Content-Type: application/json" in reply.json()["errors"][0]["message"]
+        assert reply.status_code == 200
+        change = await client.http.patch("/v1/lines/faq", content=b' {"ttl_s":7}', headers=headers)
+        assert change.json()["ttl_s"] == 7
+        for sent in ({"content-type": "text/plain"}, headers):
+            content = body if sent is not headers else b"line=faq&a=x"
+            reply = await client.http.post("/v1/explain", content=content, headers=sent)
+            assert reply.status_code == 422
+            assert "Content-Type: application/json" in reply.json()["errors"][0]["message"]
         body = b'{"line":"faq","prompt":"x"}'
         assert (
             await client.http.post("/v1/lookup", content=body, headers=headers)

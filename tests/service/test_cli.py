@@ -124,6 +124,12 @@ def test_unknown_setting_value_is_named(tmp_path: Path) -> None:
         ("port = = 8080", {}, "surehit.toml: Invalid value (at line 1"),
         ('port = "many"', {}, "SUREHIT_PORT"),
         ("port = 8080", {"SUREHIT_UPSTREAMS": '{"vllm":'}, '"upstreams"'),
+        (
+            "port = 8080",
+            {"SUREHIT_DATABASE_URL": "mysql://x/y"},
+            "SUREHIT_DATABASE_URL: must begin",
+        ),
+        ("port = 8080", {"SUREHIT_DATABASE_URL": "sqlite://"}, "SUREHIT_DATABASE_URL: must begin"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused_in_a_line(
@@ -174,10 +180,9 @@ def test_doctor_finds_everything_sound(tmp_path: Path, models_dir: Path) -> None
 
 
 def test_up_plays_the_demo_and_ends_on_a_signal(tmp_path: Path, models_dir: Path) -> None:
-    """`surehit up --demo`: traffic is there, the printed curl lines' outcomes hold, Ctrl-C ends it; twice."""
+    """Traffic is there, the printed curl lines' outcomes hold, Ctrl-C ends it; a second start leaves all as it was."""
     (tmp_path / "models").symlink_to(models_dir)
-    counts = []
-    for _ in range(2):
+    for tried in (_try_out, _is_as_it_was):
         port = free_port()
         process = subprocess.Popen(
             [sys.executable, "-m", "service.cli", "up", "--demo", "--no-page", "--port", str(port)],
@@ -186,31 +191,48 @@ def test_up_plays_the_demo_and_ends_on_a_signal(tmp_path: Path, models_dir: Path
             text=True,
         )
         try:
-            counts.append(_try_out(process, port))
+            tried(process, port)
         finally:
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=30) == 0
             if process.stdout is not None:
                 process.stdout.close()
-    assert counts[1] == 2 * counts[0]
 
 
-def _try_out(process: subprocess.Popen[str], port: int) -> int:
-    """Follow what `surehit up` prints; the semantic hits of a demo line so far."""
+def _printed(process: subprocess.Popen[str], port: int) -> str:
+    """What `surehit up` prints until it is ready."""
     assert process.stdout is not None
     text = ""
     deadline = time.monotonic() + 90
     while "Ctrl-C" not in text and time.monotonic() < deadline:
         text += process.stdout.readline()
     assert f"http://127.0.0.1:{port}/v1" in text
+    return text
+
+
+def _try_out(process: subprocess.Popen[str], port: int) -> None:
+    """Follow what is printed; then set a line as its owner would."""
+    text = _printed(process, port)
     replies = [_run(line) for line in text.splitlines() if line.startswith("  curl")]
     outcomes = [str(r.get("tier") or r.get("reason")) for r in replies if "outcome" in r]
     assert outcomes == ["empty", "exact", "semantic", "guarded"]
     assert replies[1]["replaced"] is False
     with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
-        hits = http.get("/v1/stats").json()["lines"]["support-faq"]["semantic"]["hits"]
-    assert hits > 20
-    return int(hits)
+        assert _hits(http) > 20
+        http.patch("/v1/lines/try-it", json={"mode": "exact"}).raise_for_status()
+
+
+def _is_as_it_was(process: subprocess.Popen[str], port: int) -> None:
+    """No demo over what somebody has set and stored."""
+    text = _printed(process, port)
+    assert "surehit demo" in text
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+        assert http.get("/v1/lines/try-it").json()["mode"] == "exact"
+        assert len(http.get("/v1/entries?line=try-it").json()["entries"]) == 1
+
+
+def _hits(http: httpx2.Client) -> int:
+    return int(http.get("/v1/stats").json()["lines"]["support-faq"]["semantic"]["hits"])
 
 
 def _run(line: str) -> dict[str, Any]:

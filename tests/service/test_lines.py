@@ -55,6 +55,24 @@ def test_each_bad_field_is_named_with_its_range(
         assert error.field in caught.value.detail
 
 
+def test_every_bad_field_is_named_at_once_and_choices_are_listed() -> None:
+    bad = {"threshold": 1.5, "mode": "servee", "ttl_s": -1, "guards": {"number": "off", "unit": 3}}
+    with pytest.raises(InvalidRequest) as caught:
+        lines.parse(bad)
+    told = {error.field: error.message for error in caught.value.errors}
+    assert list(told) == ["threshold", "mode", "ttl_s", "guards.number", "guards.unit"]
+    assert told["mode"] == "must be one of off, exact, shadow, serve, not 'servee'"
+
+
+def test_null_takes_switches_and_patterns_back_to_their_defaults() -> None:
+    base = lines.parse(
+        {"patterns": {"volatile": ["score"]}, "guards": {"number": False, "unit": False}}
+    )
+    changed = lines.parse({"patterns": None, "guards": {"number": None}}, base=base)
+    assert (changed.patterns, changed.guards) == ({}, {"unit": False})
+    assert lines.parse({"rules": None, "guards": None}, base=base).guards == {}
+
+
 @pytest.mark.parametrize("given", [None, [], "x", 7])
 def test_settings_must_be_an_object(given: Any) -> None:
     with pytest.raises(InvalidRequest):

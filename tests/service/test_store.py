@@ -11,6 +11,8 @@ from service.storage.models import Entry
 from tests.harness import Clock, chat, running
 from tests.service.ways import problem, rows
 
+NOT_KEPT = {"entry_id": None, "replaced": False}
+
 
 async def test_replacing_keeps_the_id_and_changes_everything_else(
     database_url: str, tmp_path: Path, clock: Clock
@@ -156,7 +158,7 @@ async def test_lookup_id_is_refused_when_unknown_old_foreign_or_accompanied(
 async def test_line_that_is_off_stores_nothing(sqlite_url: str, tmp_path: Path) -> None:
     async with running(sqlite_url, tmp_path) as client:
         await client.line(mode="off")
-        assert await client.store("q", "a") == {"entry_id": None, "replaced": False}
+        assert await client.store("q", "a") == NOT_KEPT | {"reason": "mode"}
         await client.line()
         assert (await client.lookup("q"))["outcome"] == "miss"
 
@@ -167,7 +169,7 @@ async def test_personal_answers_need_a_scope(sqlite_url: str, tmp_path: Path) ->
     async with running(sqlite_url, tmp_path) as client:
         await client.line()
         assert (await client.lookup(asked))["reason"] == "personal"
-        assert (await client.store(asked, "7"))["entry_id"] is None
+        assert await client.store(asked, "7") == NOT_KEPT | {"reason": "personal"}
         assert (await client.lookup(asked))["outcome"] == "miss"
         assert (await client.store(asked, "7", scope="u1"))["entry_id"] is not None
         assert (await client.lookup(asked, scope="u1"))["tier"] == "exact"

@@ -14,8 +14,9 @@ import structlog
 import typer
 
 from evaluation.score.cli import score_app
+from index.types import EmbeddingError
 from service.cli import Json, Tenant, fail, show, with_database
-from service.errors import Conflict, InvalidRequest, NotFound
+from service.errors import Conflict, InvalidRequest, NotFound, SurehitError
 from service.settings import Settings
 
 decisions_app = typer.Typer(
@@ -76,26 +77,33 @@ def tune(
         raise typer.BadParameter("--score is auto, cosine or learned")
     choice = cast(tuning.ScoreChoice, score)
 
+    untuned: list[str] = []
+
     async def work(db: Any) -> list[tuning.Tuned]:
         desk = desk_for(db)
         names = [line] if line is not None else await tuning.lines_to_tune(desk, tenant)
         found = []
         with console.status("tuning") as status:
             for name in names:
-                found.append(
-                    await tuning.tune(
-                        desk,
-                        tenant,
-                        line=name,
-                        target=target,
-                        confidence=confidence,
-                        apply=apply,
-                        by="cli",
-                        reason=reason,
-                        score=choice,
-                        tell=status.update,
+                try:
+                    found.append(
+                        await tuning.tune(
+                            desk,
+                            tenant,
+                            line=name,
+                            target=target,
+                            confidence=confidence,
+                            apply=apply,
+                            by="cli",
+                            reason=reason,
+                            score=choice,
+                            tell=status.update,
+                        )
                     )
-                )
+                except (SurehitError, EmbeddingError) as error:
+                    if line is not None:
+                        raise
+                    untuned.append(f"{name}: {error}")  # the others are not to wait for it
         return found
 
     done = answering(work)
@@ -110,6 +118,8 @@ def tune(
         as_json=as_json,
         text=lambda _: "\n\n".join(map(reports.as_text, done)) or "no line is sampled",
     )
+    if untuned:
+        fail("\n".join(untuned))
     raise typer.Exit(0 if done and all(t.answer == "certified" for t in done) else 1)
 
 

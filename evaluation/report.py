@@ -23,9 +23,10 @@ def as_text(tuned: Tuned) -> str:
     curve = report["curve"]
     for i in _some(curve, 12):
         rate = "–" if not curve["labels"][i] else f"{curve['false_hit_rate'][i]:.2%}"
+        hits = f"{curve['hit_rate'][i]:.1%}" if report["lookups"] else "–"
         bounds = f"{curve['false_hit_lower'][i]:.2%}–{curve['false_hit_upper'][i]:.2%}"
         lines.append(
-            f"  {curve['thresholds'][i]:9.3f}  {curve['hit_rate'][i]:8.1%}  {rate:>9} ({bounds:>15})"
+            f"  {curve['thresholds'][i]:9.3f}  {hits:>8}  {rate:>9} ({bounds:>15})"
             f"  {curve['labels'][i]:9}"
         )
     return "\n".join(lines)

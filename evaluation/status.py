@@ -48,6 +48,8 @@ class LineState:
 
     def __str__(self) -> str:
         if self.state == "collecting" and self.labels_needed is not None:
+            if self.labels >= self.labels_needed:
+                return f"collecting ({self.labels}, perhaps enough: tune)"
             return f"collecting ({self.labels} of about {self.labels_needed})"
         return f"expired ({self.expiry_reason})" if self.state == "expired" else self.state
 

@@ -49,6 +49,12 @@ Answer = Literal["certified", "missing", "unreachable"]
 ScoreChoice = Literal["auto", "cosine", "learned"]
 
 
+WHEN_CLOSED = (
+    "Labels count once the hour of their lookups is over and 95 % of its sample is reviewed, "
+    "or at once when nothing of the present hour waits"
+)
+
+
 @dataclass(frozen=True)
 class Tuned:
     """What a run came to. `report` holds everything, as JSON data."""
@@ -90,10 +96,11 @@ class Tuned:
                 f"{r['lowest_rate']:.1%}, at {r['at_threshold']:.3f}; more labels do not help, use the exact tier "
                 "alone, or a better model or guards"
             )
-        return (
+        told = (
             f"{self.line}: about {r['labels_missing']} more labels needed for {r['target']:.1%} "
-            f"({r['labels']} so far, {r['waiting']} items wait); the threshold in use stays"
+            f"({r['labels']} in closed windows so far, {r['waiting']} items wait); the threshold in use stays"
         )
+        return told if r["windows"] else f"{told}. {WHEN_CLOSED}"
 
 
 async def tune(

@@ -11,6 +11,7 @@ from index.embedding import catalog
 from index.types import EmbeddingError
 from service import doctor_machines
 from service.errors import InvalidRequest, SurehitError
+from service.lines import LineConfig
 from service.policy import Policies
 from service.score import VerifierRule
 from service.serving import check as check_serving
@@ -37,8 +38,8 @@ class Check:
 def run(settings: Settings) -> list[Check]:
     """All checks, in the order in which a start would meet them."""
     found = [_data_dir(settings), _database(settings), _schema(settings), _address(settings)]
-    if found[1].ok and found[2].ok:
-        found += _verifiers(settings)
+    configs = asyncio.run(_lines(settings)) if found[1].ok and found[2].ok else {}
+    found += _verifiers(settings, configs)
     if settings.search == "pgvector":
         found.append(Check("pgvector", *doctor_machines.pgvector_version(settings)))
     if settings.read_dsn:
@@ -48,6 +49,7 @@ def run(settings: Settings) -> list[Check]:
         server = doctor_machines.embedding_server(settings, model)
         return [*found, Check("embedding server", *server)]
     names = dict.fromkeys((catalog.default_for("en"), catalog.default_for("zh")))
+    names |= dict.fromkeys(config.embedder for config in configs.values() if config.embedder)
     return found + [_model(settings, name) for name in names]
 
 
@@ -105,35 +107,39 @@ def _address(settings: Settings) -> Check:
     return Check("address", True, settings.host)
 
 
-def _verifiers(settings: Settings) -> list[Check]:
+async def _lines(settings: Settings) -> dict[str, LineConfig]:
+    """Settings of every line, by `tenant/line`; none before the embedded database was made by a first start."""
+    if migrate.current(settings.database) is None:
+        return {}
+    db = open_database(settings.database, budget_ms=5_000)
+    await db.open()
+    try:
+        found = {}
+        for tenant, line in await upkeep.all_lines(db):
+            policy = await Policies(db).load(tenant, line)
+            if policy is not None:
+                found[f"{tenant}/{line}"] = policy.config
+        return found
+    finally:
+        await db.close()
+
+
+def _verifiers(settings: Settings, configs: dict[str, LineConfig]) -> list[Check]:
     """One check per verifier that some line names: its folder is here and is the one that was meant."""
     verifiers = Verifiers(settings.verifiers_folder, budget_ms=settings.verify_budget_ms)
-
-    async def named() -> dict[VerifierRule, list[str]]:
-        db = open_database(settings.database, budget_ms=5_000)
-        await db.open()
-        try:
-            lines: dict[VerifierRule, list[str]] = {}
-            for tenant, line in await upkeep.all_lines(db):
-                policy = await Policies(db).load(tenant, line)
-                rule = None if policy is None else policy.config.verifier
-                if rule is not None:
-                    lines.setdefault(rule, []).append(f"{tenant}/{line}")
-            return lines
-        finally:
-            await db.close()
-
-    if migrate.current(settings.database) is None:
-        return []  # the embedded database is made by the first start
+    lines: dict[VerifierRule, list[str]] = {}
+    for line, config in configs.items():
+        if config.verifier is not None:
+            lines.setdefault(config.verifier, []).append(line)
     found = []
-    for rule, lines in asyncio.run(named()).items():
-        name, detail, mend = f"verifier {rule.name}", f"named by {', '.join(lines)}", ""
+    for rule, named_by in lines.items():
+        detail, mend = f"named by {', '.join(named_by)}", ""
         try:
             verifiers.pin({"verifier": {"name": rule.name, "digest": rule.digest}})
         except InvalidRequest as error:
             detail = f"{detail}: {error.detail}"
             mend = "put the folder back, or set the line's verifier anew (certify again then)"
-        found.append(Check(name, not mend, detail, mend))
+        found.append(Check(f"verifier {rule.name}", not mend, detail, mend))
     return found
 
 

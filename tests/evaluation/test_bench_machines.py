@@ -9,13 +9,6 @@ import pytest
 from evaluation.bench import pgvector, workers
 
 
-@pytest.fixture(autouse=True)
-def _no_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here speaks TLS; whoever asks a new process whether it is there would read all of them each time."""
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
-
-
 def test_search_in_the_database_loses_no_would_be_hit(postgresql_url: str) -> None:
     found = pgvector.run(entries=9_000, queries=40, database_url=postgresql_url)
     assert found["tenants"] == 183

@@ -13,7 +13,8 @@ import structlog
 import typer
 from typer.testing import CliRunner, Result
 
-from evaluation import cli
+from evaluation import cli, tuning
+from index.types import EmbedderUnavailable
 from service.errors import SurehitError
 from tests.evaluation.desks import logged
 from tests.evaluation.test_tuning import ALL, judged
@@ -90,9 +91,36 @@ def test_tune_applies_reports_and_rolls_back(sqlite_url: str, folder: Path) -> N
     assert read(again)["threshold"] == answer["threshold"]
 
 
+def test_a_line_that_cannot_be_tuned_keeps_no_other_waiting(
+    sqlite_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one whose model cannot be loaded; named alone it is refused as ever."""
+    prepare(sqlite_url, folder, 8)
+    tune = tuning.tune
+
+    async def work() -> None:
+        async with running(sqlite_url, folder) as client:
+            await client.call("PUT", "/v1/lines/broken", {"mode": "serve"})
+
+    async def fails(desk: Any, tenant: str, *, line: str, **more: Any) -> tuning.Tuned:
+        if line == "broken":
+            raise EmbedderUnavailable("no such model")
+        return await tune(desk, tenant, line=line, **more)
+
+    asyncio.run(work())
+    monkeypatch.setattr(tuning, "tune", fails)
+    found = run("tune")
+    assert found.exit_code == 2
+    assert "faq: about" in found.stdout
+    assert "broken: no such model" in found.stderr
+    with pytest.raises(EmbedderUnavailable):
+        run("tune", "--line", "broken")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        ("backtest", "--line", "faq", "--threshold", "1.9"),
         ("tune", "--line", "nowhere"),
         ("tune", "--line", "faq", "--target", "3"),
         ("decisions", "apply", "dec_x", "--line", "faq"),

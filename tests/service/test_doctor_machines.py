@@ -64,11 +64,13 @@ async def test_doctor_looks_at_the_folders_of_verifiers(sqlite_url: str, tmp_pat
     async with running(sqlite_url, tmp_path) as client:
         assert "verifier tiny" not in await asyncio.to_thread(checks, settings)
         await client.line(verifier=rule)
+        await client.call("PUT", "/v1/lines/own", {"mode": "exact", "embedder": f"st:{tmp_path}"})
     sound = await asyncio.to_thread(checks, settings)
     assert (sound["verifier tiny"].ok, sound["verifier tiny"].detail) == (
         True,
         "named by default/faq",
     )
+    assert not sound[f"model st:{tmp_path}"].ok  # the folder holds no model
     shutil.rmtree(folder)
     gone = await asyncio.to_thread(checks, settings)
     assert not gone["verifier tiny"].ok

@@ -11,6 +11,7 @@ from pathlib import Path
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
@@ -120,12 +121,13 @@ def create_app(
             await cache.embedders.close()
             await cache.db.close()
 
-    app = FastAPI(
+    app = FastAPIOffline(  # its /docs takes nothing from the network
         title="Surehit",
         version=version("surehit"),
         summary="A response cache for LLM applications whose hits can be trusted.",
         lifespan=lifespan,
         dependencies=[Depends(known_parameters)],
+        redoc_url=None,  # it would take its fonts from elsewhere
     )
     app.state.metrics = metrics
     for router in (use.router, proxy.router, manage.router, health.router):

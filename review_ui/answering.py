@@ -6,7 +6,7 @@ that nobody has seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import get_args
 
@@ -25,6 +25,9 @@ LOST = frozenset({404, 409, 410})
 
 PROGRESS_EVERY_S = 30.0
 """The state of a line is much work for the service, and changes slowly."""
+
+FIRST_LOOK_MS = 1_500.0
+"""The first visit asks no longer than this where items wait; lines that were not asked count as empty."""
 
 
 def is_deliberate(now_ms: float, *, pressed_ms: float, shown_ms: float, is_other_key: bool) -> bool:
@@ -123,14 +126,32 @@ def fetch(desk: State) -> None:
     """Put the next item on the desk if there is none, and what is shown beside it."""
     who, line = state.signed_in().name, state.line()
     if desk.item is None:
-        found = state.client().next_item(line, who)
-        desk.looked_ms = state.now_ms()
-        desk.item, desk.remaining, desk.mine_today = found.item, found.remaining, found.mine_today
+        desk.item = _next(desk)
     if desk.recent is None:
         desk.recent = state.client().recent(line, who)
     if state.now_ms() / 1000 - desk.progress_at_s > PROGRESS_EVERY_S:
         desk.progress = state.client().progress(line)
         desk.progress_at_s = state.now_ms() / 1000
+
+
+def _next(desk: State) -> Item | None:
+    """Lease an item, and take over the figures that come with it."""
+    found = state.client().next_item(state.line(), state.signed_in().name)
+    desk.looked_ms = state.now_ms()
+    desk.remaining, desk.mine_today = found.remaining, found.mine_today
+    return found.item
+
+
+def busiest(lines: Sequence[str]) -> str:
+    """The line with most items waiting; the first one when nothing waits. A call per line, so for the first visit."""
+    waiting, until_ms = dict.fromkeys(lines, 0), state.now_ms() + FIRST_LOOK_MS
+    with suppress(ServiceError):
+        for line in lines if len(lines) > 1 else ():
+            if state.now_ms() > until_ms:
+                break
+            found = state.client().progress(line)
+            waiting[line] = found.open + found.second
+    return max(lines, key=waiting.__getitem__)
 
 
 def mark_shown(desk: State) -> None:
@@ -220,3 +241,4 @@ def _take_back(desk: State, ask: Callable[[], Item | None]) -> None:
         return
     put_back(desk)
     desk.item, desk.is_again, desk.recent = item, True, None
+    _next(desk)  # this item again, since he holds it; what is wanted are the figures beside it

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from review_ui import answering, signin, state, verbatim
+from review_ui import answering, signin, state, tables, verbatim
 from review_ui.client import ServiceError
 
 PAGES = (
@@ -19,13 +19,16 @@ LINES_EVERY_S = 5.0
 STYLE = """<style>
 [data-testid="stMainBlockContainer"]{padding:2.2rem 3rem 2rem}
 [data-testid="stSidebarHeader"]{height:2.6rem;margin-bottom:0}
+.st-key-cards [data-testid="stColumn"]{min-width:12rem}
+.st-key-halves [data-testid="stColumn"]:not([data-testid="stColumn"] *){min-width:20rem}
+[data-testid="stMetricLabel"] *, .stMarkdownBadge{white-space:normal!important;overflow-wrap:normal}
 </style>"""
 
 
 def main() -> None:
     """One run of the script: a click, a key press, a first look."""
     st.set_page_config(page_title="Surehit review", layout="wide")
-    st.html(STYLE + verbatim.STYLE)
+    st.html(STYLE + verbatim.STYLE + tables.STYLE)
     # registered before anybody is signed in, so that a link to a page survives the signing in
     chosen = st.navigation(
         [
@@ -73,6 +76,8 @@ def _sidebar(desk: state.State, name: str) -> None:
     names = [line["line"] for line in desk.lines]
     with st.sidebar:
         if names:
+            if state.LINE not in st.session_state:
+                st.session_state[state.LINE] = answering.busiest(names)
             st.selectbox("Line", names, key=state.LINE, on_change=answering.leave, args=(desk,))
             found = next((line for line in desk.lines if line["line"] == state.line()), None)
             if found:
@@ -92,7 +97,7 @@ def line_badges(line: dict[str, Any]) -> None:
             color="green" if certified else "orange",
             help="The threshold in force rests on a certificate."
             if certified
-            else "The threshold in force was set by hand. No certificate stands behind it.",
+            else "No certificate stands behind the threshold in force.",
         )
 
 

@@ -21,9 +21,7 @@ LAYERS = {
 def page() -> None:
     """Four rows, and what lies behind two of them."""
     line = state.line()
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    left.subheader(f"Audit of {verbatim.plain(line)}")
-    days = right.segmented_control("Days", (1, 7, 30, 90), default=30, key="audit_days") or 30
+    days = tables.days(f"Audit of {verbatim.plain(line)}", key="audit_days")
     with st.spinner("Counting tokens of stored requests …"):
         audit = state.client().audit(line, days=days)
     for layer in audit.layers:
@@ -67,7 +65,7 @@ def _candidates(audit: Audit) -> None:
 
 def _causes(audit: Audit) -> None:
     st.markdown("**Why prefixes part** · prompt cache and engines")
-    tables.show(
+    tables.written(
         [
             {
                 "cause": cause.cause.replace("_", " "),

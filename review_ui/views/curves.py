@@ -19,7 +19,8 @@ def page() -> None:
     decisions = state.client().decisions(line)
     _figures(curve)
     _charts(curve)
-    left, right = st.columns(2, gap="large")
+    with st.container(key="halves"):
+        left, right = st.columns(2, gap="large")
     with left:
         _tune(line, curve)
     with right:
@@ -37,7 +38,8 @@ def _prices() -> tuple[float, float]:
 
 
 def _figures(curve: Curve) -> None:
-    columns = st.columns(4, border=True)
+    with st.container(key="cards"):
+        columns = st.columns(4, border=True)
     with columns[0]:
         st.metric("In force", f"{curve.present.threshold:.3f}")
         words, color = (
@@ -57,10 +59,6 @@ def _figures(curve: Curve) -> None:
             verbatim.plain(curve.state.text),
             color=STATE_COLORS.get(curve.state.state, "gray"),  # type: ignore[arg-type]
         )
-    if curve.is_pilot:
-        st.info(
-            "The curve is drawn from imported and earlier labels. They show the way; nothing is certified by them."
-        )
 
 
 def _proposal(curve: Curve) -> str:
@@ -78,6 +76,10 @@ def _charts(curve: Curve) -> None:
     if not curve.lookups:
         st.info("No lookup with a candidate has been logged yet, so there is no curve.")
         return
+    if curve.is_pilot:
+        st.info(
+            "The curve is drawn from imported and earlier labels. They show the way; nothing is certified by them."
+        )
     pictures = (
         ("False-hit rate, with its interval", charts.false_hits),
         ("Hit rate: semantic hits of lookups", charts.hits),
@@ -151,7 +153,7 @@ def _words(decision: Decision) -> str:
 
 def _history(decisions: Decisions) -> None:
     st.markdown("**Decisions**")
-    tables.show([_row(d) for d in decisions.decisions], empty="None yet.")
+    tables.written([_row(d) for d in decisions.decisions], empty="None yet.")
     st.markdown("**What became of them**")
     of = {d.decision_id: f"{d.threshold:.3f}" for d in decisions.decisions}
     events = [
@@ -164,22 +166,20 @@ def _history(decisions: Decisions) -> None:
         }
         for e in decisions.events
     ]
-    tables.show(events, empty="Nothing yet.")
+    tables.written(events, empty="Nothing yet.")
 
 
 def _row(decision: Decision) -> dict[str, object]:
     c = decision.evidence.certificate
     return {
-        "": "● in force" if decision.in_force else ("void" if decision.void else ""),
-        "decided (UTC)": tables.moment(decision.created_ms),
+        "decided (UTC)": f"{tables.moment(decision.created_ms)} by {decision.by}",
         "threshold": f"{decision.threshold:.3f}",
         "promise": f"≤ {tables.percent(decision.target)} at {tables.percent(decision.confidence, digits=0)}",
         "labels": c.labels if c else None,
         "false hits": c.false_hits if c else None,
         "unsure": c.unsure if c else None,
         "hit rate then": tables.percent(c.hit_rate) if c else "",
-        "by": decision.by,
-        "void because": decision.void or "",
+        "now": f"void: {decision.void}" if decision.void else "● in force" * decision.in_force,
     }
 
 

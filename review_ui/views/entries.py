@@ -24,15 +24,9 @@ def page() -> None:
     before = pages[-1] if pages else None
     found = state.client().entries(line, text=text, before=before)
     picked = _table(found.entries)
-    older, newer, _ = st.columns([1, 1, 6])
-    newer.button("Newer", disabled=not pages, on_click=_newer, width="stretch")
-    older.button(
-        "Older",
-        disabled=found.next is None,
-        on_click=pages.append,
-        args=(found.next,),
-        width="stretch",
-    )
+    with st.container(horizontal=True):
+        st.button("Older", disabled=found.next is None, on_click=pages.append, args=(found.next,))
+        st.button("Newer", disabled=not pages, on_click=_newer)
     if picked is not None:
         _one(picked.entry_id)
 
@@ -55,7 +49,7 @@ def _table(entries: list[EntryRow]) -> EntryRow | None:
         }
         for e in entries
     ]
-    shown = tables.show(
+    shown = tables.grid(
         rows,
         empty="No live entry.",
         on_select="rerun",
@@ -94,9 +88,8 @@ def _one(entry_id: str) -> None:
         entry_id,
     ]
     st.caption(verbatim.plain(" · ".join(facts)))
-    sure, act, _ = st.columns([2, 1, 3], vertical_alignment="center")
-    is_sure = sure.checkbox("No worker shall serve this any more", key=f"sure-{entry_id}")
-    act.button("Evict", disabled=not is_sure, on_click=_evict, args=(entry_id,), type="primary")
+    is_sure = st.checkbox("No worker shall serve this any more", key=f"sure-{entry_id}")
+    st.button("Evict", disabled=not is_sure, on_click=_evict, args=(entry_id,), type="primary")
 
 
 def _evict(entry_id: str) -> None:

@@ -22,11 +22,8 @@ def page() -> None:
     _table(state.get().lines)
     if state.line():
         found = state.client().line(state.line())
-        left, right = st.columns([3, 2], gap="large")
-        with left:
-            _settings(found)
-        with right:
-            _changes(found)
+        _settings(found)
+        _changes(found)
     _new()
 
 
@@ -35,27 +32,22 @@ def _table(lines: list[dict[str, Any]]) -> None:
         {
             "line": line["line"],
             "mode": line["mode"],
-            "threshold": line["threshold"],
-            "rests on": "a certificate" if line["certified"] else "nothing (set by hand)",
-            "target": tables.percent(line["target_false_hit_rate"]),
-            "confidence": tables.percent(line["confidence"], digits=0),
+            "threshold": f"{line['threshold']:.3f}, "
+            f"{'on a' if line['certified'] else 'no'} certificate",
+            "target": f"≤ {tables.percent(line['target_false_hit_rate'])} "
+            f"at {tables.percent(line['confidence'], digits=0)}",
             "language": line["language"],
-            "policy version": line["policy_version"],
-            "changed (UTC)": tables.moment(line["updated_ms"]),
-            "by": line["updated_by"],
+            "changed (UTC)": f"{tables.moment(line['updated_ms'])} by {line['updated_by']}",
         }
         for line in lines
     ]
-    config = {"threshold": st.column_config.NumberColumn(format="%.3f")}
-    tables.show(rows, empty="There is no line yet.", column_config=config)
+    tables.written(rows, empty="There is no line yet.")
 
 
 def _settings(line: dict[str, Any]) -> None:
     st.markdown(f"**Settings of {verbatim.plain(line['line'])}**")
     if not line["certified"]:
-        st.warning(
-            f"{line['threshold']:.3f} is uncertified: set by hand, no certificate stands behind it."
-        )
+        st.warning(f"{line['threshold']:.3f} is uncertified: no certificate stands behind it.")
     # the revision in the keys: after somebody's change the form shows what is in force, not what was typed
     tag = f"{line['line']}-{line['revision']}"
     with st.form("settings"):
@@ -92,7 +84,7 @@ def _settings(line: dict[str, Any]) -> None:
                 help="A new one retires all entries before it.",
                 key=f"version-{tag}",
             ),
-            "promote": a.checkbox(
+            "promote": st.checkbox(
                 "Promote reviewed near misses",
                 bool(line["promote"]),
                 help="A near miss that was reviewed as reusable is served to the very same request again.",
@@ -137,7 +129,7 @@ def _changes(line: dict[str, Any]) -> None:
         }
         for c in line.get("changes", [])
     ]
-    tables.show(rows, empty="None.")
+    tables.written(rows, empty="None.")
 
 
 def _difference(before: dict[str, Any] | None, after: dict[str, Any] | None) -> str:

@@ -11,9 +11,7 @@ from review_ui import state, tables, verbatim
 
 def page() -> None:
     """A table per line."""
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    left.subheader("Overview")
-    days = right.segmented_control("Days", (1, 7, 30, 90), default=30, key="days") or 30
+    days = tables.days("Overview", key="days")
     figures = state.client().stats(days=days)
     known = {line["line"]: line for line in state.get().lines}
     for name, found in figures["lines"].items():
@@ -35,7 +33,7 @@ def _line(name: str, found: dict[str, Any], line: dict[str, Any] | None) -> None
         rests = "certified" if line["certified"] else "uncertified"
         title += f" · {line['mode']} · threshold {line['threshold']:.3f} {rests}"
     st.markdown(title)
-    tables.show([*_layers(found)], empty="Nothing yet.")
+    tables.written(_layers(found), empty="Nothing yet.")
     entries = found["entries"]
     waiting = (
         f", {entries['awaiting_embedding']:,} without a vector yet"

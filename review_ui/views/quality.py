@@ -37,7 +37,9 @@ def _counts(progress: Progress) -> None:
         ("Done", progress.done, f"{progress.labels_today} labels today"),
         ("Withdrawn", progress.withdrawn, "entry or scope erased"),
     )
-    for column, (name, count, words) in zip(st.columns(5, border=True), shown, strict=True):
+    with st.container(key="cards"):
+        columns = st.columns(len(shown), border=True)
+    for column, (name, count, words) in zip(columns, shown, strict=True):
         column.metric(name, f"{count:,}")
         column.caption(words)
 
@@ -46,18 +48,16 @@ def _reviewers(progress: Progress) -> None:
     rows = [
         {
             "reviewer": r.reviewer,
-            "labels": r.labels,
-            "today": r.today,
+            "labels": f"{r.labels:,}, {r.today:,} today",
             "known answers seen": r.gold.n,
             "false hits found": tables.percent(r.gold.sensitivity, digits=0),
             "false alarms": tables.percent(r.gold.false_alarm, digits=0),
-            "judged with others": r.judged_with_others,
-            "agreed": r.agreed,
+            "agreed with others": f"{r.agreed:,} of {r.judged_with_others:,}",
             "kappa": f"withheld: {r.kappa_withheld}" if r.kappa is None else f"{r.kappa:.2f}",
         }
         for r in progress.by_reviewer
     ]
-    tables.show(rows, empty="Nobody has judged anything on this line yet.")
+    tables.written(rows, empty="Nobody has judged anything on this line yet.")
     st.caption(
         "«Found» and «false alarms» are measured on items with a known answer, which look like all others. Kappa is "
         "withheld where verdicts are too few or too one-sided: two good reviewers would get a low one."
@@ -101,7 +101,7 @@ def _dispute(item: Dispute) -> None:
                 f"{': ' + verbatim.escape(because) if because else ''}</div>"
             )
         with st.form(f"decide-{item.item_id}", border=False):
-            a, b, c = st.columns([2, 3, 1], vertical_alignment="bottom")
+            a, b = st.columns(2)
             verdict = a.selectbox("Verdict", list(VERDICTS)[:3], format_func=VERDICTS.__getitem__)
             reason = b.selectbox(
                 "Reason",
@@ -109,7 +109,7 @@ def _dispute(item: Dispute) -> None:
                 format_func=REASON_WORDS.__getitem__,
                 help="Kept with «not reusable».",
             )
-            if c.form_submit_button("Settle", type="primary", width="stretch"):
+            if st.form_submit_button("Settle", type="primary"):
                 with answering.reported():
                     state.client().decide(
                         item.item_id,

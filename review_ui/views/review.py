@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import streamlit as st
 
@@ -19,6 +20,12 @@ ANSWER_HEIGHT = "38vh"
 
 STYLE = """<style>
 .st-key-verdicts button{min-height:3rem}
+.st-key-verdicts [data-testid="stColumn"]{min-width:max-content}
+.st-key-verdicts [data-testid="stColumn"]:has([class*="st-key-verdict-"]){min-width:9rem}
+.st-key-reasons [data-testid="stHorizontalBlock"]{display:grid;gap:.5rem .75rem;
+  grid-template-columns:repeat(auto-fit,minmax(max(7rem,16%),1fr))}
+.st-key-reasons [data-testid="stColumn"]{width:auto}
+.st-key-reasons button{min-height:2.6rem;padding:0 .4rem}
 .st-key-guideline p{font-size:.86rem;line-height:1.4;margin-bottom:.5rem}
 .st-key-verdict-1 button{border-color:#16a34a;background:#16a34a1c}
 .st-key-verdict-2 button{border-color:#dc2626;background:#dc26261c}
@@ -28,6 +35,21 @@ STYLE = """<style>
 .sh-recent b{display:inline-block;width:1.1em}
 .sh-recent i{opacity:.65;font-style:normal;font-variant-numeric:tabular-nums}
 </style>"""
+
+# Whoever has picked a line wants to judge: while the picker kept the focus, the keys would go into its search.
+LEAVE_PICKER = """<script>
+if (!window.surehitLeavePicker) {
+  window.surehitLeavePicker = new MutationObserver((changes) => {
+    for (const { target, oldValue } of changes) {
+      const closed = oldValue === "true" && target.getAttribute("aria-expanded") === "false";
+      if (closed && target.closest(".st-key-line")) target.blur();
+    }
+  });
+  window.surehitLeavePicker.observe(document.body, {
+    subtree: true, attributeFilter: ["aria-expanded"], attributeOldValue: true,
+  });
+}
+</script>"""
 
 # A key that is held down repeats after a pause that only the operating system knows (0.2 to 2 s), so no waiting time on
 # the server can tell the first repetition from a press. The browser knows; it just has to say so.
@@ -47,7 +69,7 @@ def page() -> None:
     """Fetch, show, wait for a key."""
     desk = state.get()
     answering.fetch(desk)
-    st.html(STYLE + NO_REPEATS, unsafe_allow_javascript=True)
+    st.html(STYLE + LEAVE_PICKER + NO_REPEATS, unsafe_allow_javascript=True)
     with st.sidebar:
         _guideline(desk)
         _recent(desk.recent or ())
@@ -67,7 +89,7 @@ def _progress(desk: State) -> None:
     words = [f"{desk.mine_today} by you today", f"{desk.remaining} waiting"]
     if desk.progress is not None:
         words.append(f"line: {desk.progress.state_text or desk.progress.state}")
-    st.progress(desk.mine_today / total if total else 1.0, text=" · ".join(words))
+    st.progress(desk.mine_today / total if total else 0.0, text=" · ".join(words))
 
 
 def _item(item: Item, *, is_again: bool) -> None:
@@ -125,7 +147,8 @@ def _verdicts(item: Item) -> None:
 
 def _reasons(item: Item) -> None:
     st.html('<div class="sh-head">Not reusable, because …</div>')
-    columns = [*st.columns(5), *st.columns(5)]
+    with st.container(key="reasons"):
+        columns = st.columns(len(REASONS) + 1)
     for n, (code, name, words) in enumerate(REASONS):
         key = str(n + 1)
         with columns[n]:
@@ -137,21 +160,21 @@ def _reasons(item: Item) -> None:
 def _flag(item: Item) -> None:
     with st.form("flag", border=False):
         st.text_input("What should an admin look at?", key=state.FLAG_NOTE, max_chars=500)
-        send, back, _ = st.columns([1, 1, 4])
-        with send:
+        with st.container(horizontal=True):
             st.form_submit_button(
-                "Tell",
-                type="primary",
-                on_click=answering.flag,
-                args=(item.item_id,),
-                width="stretch",
+                "Tell", type="primary", on_click=answering.flag, args=(item.item_id,)
             )
-        with back:
-            st.form_submit_button("Back", on_click=answering.back, width="stretch")
+            st.form_submit_button("Back", on_click=answering.back)
 
 
 def _button(
-    words: str, key: str, act: Callable[..., None], item_id: str, *args: str, help_text: str = ""
+    words: str,
+    key: str,
+    act: Callable[..., None],
+    item_id: str,
+    *args: str,
+    help_text: str = "",
+    width: Literal["stretch", "content"] = "stretch",
 ) -> None:
     """A button with its key. The item is part of the widget: a late press stays with the item that it was meant for."""
     st.button(
@@ -161,7 +184,7 @@ def _button(
         on_click=act,
         args=(item_id, *args),
         help=help_text or None,
-        width="stretch",
+        width=width,
     )
 
 
@@ -173,11 +196,9 @@ def _nothing(desk: State) -> None:
             f"{p.open} open (with others, or not for you), {p.second} waiting for a second person, "
             f"{p.disputed} in dispute, {p.done} done."
         )
-    columns = st.columns([1, 1, 4])
-    with columns[0]:
-        st.button("Look again", on_click=answering.look_again, width="stretch")
-    with columns[1]:
-        _button("Undo", "U", answering.undo, "", "U")
+    with st.container(horizontal=True, key="nothing"):
+        st.button("Look again", on_click=answering.look_again)
+        _button("Undo", "U", answering.undo, "", "U", width="content")
     _watch()
 
 

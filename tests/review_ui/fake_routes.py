@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from tests.review_ui import fake_data as data
-from tests.review_ui.fake_service import Fake, Refused
+from tests.review_ui.fake_service import QUEUED, Fake, Refused
 
 
 def create_app(fake: Fake) -> FastAPI:
@@ -36,7 +36,7 @@ def create_app(fake: Fake) -> FastAPI:
 
     @post("/v1/review/next")
     async def _next(body: dict[str, Any]) -> Any:
-        if body["line"] != "support-faq":
+        if body["line"] != QUEUED:
             return {"item": None, "remaining": 0, "mine_today": 0}
         return fake.next(body["reviewer"])
 

@@ -16,6 +16,8 @@ from tests.review_ui import fake_data as data
 
 LEASE_MS = 300_000
 SECOND_AFTER_NO = 2
+QUEUED = "support-faq"
+"""The line with all items."""
 
 
 class Refused(Exception):
@@ -148,7 +150,7 @@ class Fake:
         return {"labels": rows}
 
     def progress(self, line: str) -> dict[str, Any]:
-        states = [i.state for i in self.items.values()]
+        states = [i.state for i in self.items.values()] if line == QUEUED else []
         people = sorted({label["reviewer"] for _, label in self.labels()})
         counts = {s: states.count(s) for s in ("open", "second", "disputed", "done", "withdrawn")}
         name, text = data.promise(self.lines[line])

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.review_ui.conftest import Running
-from tests.review_ui.fake_data import NASTY
+from tests.review_ui.fake_data import NASTY, now_ms
 from tests.review_ui.fake_service import Fake
-from tests.review_ui.keyboard import IDLE, measure, settled, sign_in
+from tests.review_ui.keyboard import IDLE, QUESTION, measure, settled, sign_in
 
 Browser = Callable[[], Any]
 Page = tuple[Running, str]
@@ -142,6 +142,100 @@ def test_markup_is_shown_and_not_run(page: Page, chromium: Browser) -> None:
     assert box.locator("img, script, a, strong").count() == 0
     assert tab.title() == "Surehit review"
     assert set(asked) == {page[1].removeprefix("http://")}
+
+
+@pytest.mark.parametrize("by", ["mouse", "keyboard"])
+def test_keys_judge_as_soon_as_a_line_was_picked(page: Page, chromium: Browser, by: str) -> None:
+    tab = sign_in(chromium(), page[1], "Ann")
+    settled(tab)
+    picker = tab.get_by_role("combobox", name="Line")
+    picker.click()
+    tab.get_by_role("option", name="code").click()
+    tab.get_by_text("Nothing is waiting for you").wait_for()
+    if by == "mouse":
+        picker.click()
+        tab.get_by_role("option", name="support-faq").click()
+    else:
+        picker.fill("nosuchline")
+        picker.fill("faq")
+        tab.keyboard.press("Enter")
+    tab.locator(QUESTION).first.wait_for()
+    settled(tab)
+    tab.keyboard.press("1")
+    ((_, label),) = count(page[0].fake, 1)
+    assert label["verdict"] == "reusable"
+
+
+CUT = r"""() => {
+  const found = [];
+  const isSeen = (box) => box.checkVisibility() && box.clientWidth > 1;
+  const theirs = (box) => box.closest(".sh-text, .sh-recent, canvas");
+  for (const box of document.querySelectorAll("section *, main *, header *")) {
+    const isCut = box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible";
+    if (isCut && isSeen(box) && !theirs(box)) found.push("cut: " + (box.value || box.innerText));
+  }
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    if (!text.parentElement.closest("button, table, label") || !isSeen(text.parentElement)) continue;
+    for (const word of text.data.matchAll(/[\p{L}\p{N}]+/gu)) {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((rect) => rect.top)).size > 1) found.push("broken: " + word[0]);
+    }
+  }
+  return found.filter((words) => words.length > 5);
+}"""
+
+
+@pytest.mark.parametrize("width", [900, 1400])
+def test_every_word_can_be_read(page: Page, chromium: Browser, width: int) -> None:
+    """On all pages, in a window as wide as half a screen and as a whole one; texts of users scroll in their boxes."""
+    page[0].fake.lines["support-faq"]["changes"] = [
+        {
+            "at_ms": now_ms(),
+            "by": "ann@example.com",
+            "reason": "reviewers found no false hit above it in two weeks",
+            "before": {"mode": "shadow", "threshold": 0.95, "target_false_hit_rate": 0.03},
+            "after": {"mode": "serve", "threshold": 0.86, "target_false_hit_rate": 0.05},
+        }
+    ]
+    *_, item = page[0].fake.items.values()
+    item.flags.append(
+        {"verdict": "flag", "reason": None, "note": "odd", "at_ms": 1, "reviewer": "Bo"}
+    )
+    tab = chromium()
+    tab.set_viewport_size({"width": width, "height": 900})
+    settled(sign_in(tab, page[1], "Ann"))
+    assert tab.evaluate(CUT) == []
+    tab.keyboard.press("2")
+    tab.get_by_role("button", name="Entity").wait_for()
+    settle_down(tab)
+    assert tab.evaluate(CUT) == []
+    tab.keyboard.press("1")
+    for name, last in (
+        ("Curves and threshold", "What became of them"),
+        ("Lines", "New line"),
+        ("Reviewers", "Add an item with a known answer"),
+        ("Overview", "A total of both would say nothing"),
+        ("Audit", "What this rests on"),
+        ("Entries", "Newer"),
+    ):
+        tab.get_by_role("link", name=name, exact=True).click()
+        tab.get_by_text(last).first.wait_for()
+        settle_down(tab)
+        assert (name, tab.evaluate(CUT)) == (name, [])
+        grids = tab.get_by_test_id("stDataFrame").count()  # what a grid cuts, its canvas hides
+        assert (name, grids) == (name, name == "Entries")
+        if name in ("Overview", "Audit"):
+            days = tab.get_by_role("radiogroup").inner_text().split()
+            assert days == ["1", "7", "30", "90"]
+
+
+def settle_down(tab: Any) -> None:
+    """Until the script has run and the layout has followed."""
+    tab.locator(IDLE).wait_for()
+    time.sleep(0.5)
 
 
 def test_a_threshold_is_applied_and_rolled_back(page: Page, chromium: Browser) -> None:

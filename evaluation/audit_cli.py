@@ -168,7 +168,7 @@ def diff(
         typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
     else:
         _show(result)
-    if not result.is_prefix:
+    if not result.is_prefix or result.key_difference is not None:
         raise typer.Exit(NO)
 
 
@@ -182,7 +182,12 @@ def _show(result: Comparison) -> None:
         )
     )
     if result.where is None:
-        console.print("No token differs: one goes on where the other ends.")
+        if result.tokens_a != result.tokens_b:
+            console.print("No token differs: one goes on where the other ends.")
+        elif result.key_difference is None:
+            console.print("No token differs.")
+        else:
+            console.print(Text(f"No token differs, but {result.key_difference}: two answers."))
         return
     where = result.where
     console.print(Text(f"First difference at token {result.first_token}, after …{where.before!r}"))

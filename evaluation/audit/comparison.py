@@ -37,6 +37,8 @@ class Comparison:
     block_tokens: int
     is_prefix: bool
     same_key: bool
+    key_difference: str | None
+    """Where the same prompt has two keys: the JSON path of what else differs, and both values."""
     first_token: int | None
     where: Neighbourhood | None
     breaks: tuple[Break, ...]
@@ -48,6 +50,7 @@ def compare(
     """Compare two request bodies (or prompts)."""
     x, y = renderer.render(a), renderer.render(b)
     found = first_difference(x, y)
+    same_prompt = found is None and len(x.tokens) == len(y.tokens)
     shared = found.token if found else min(len(x.tokens), len(y.tokens))
     return Comparison(
         len(x.tokens),
@@ -57,6 +60,7 @@ def compare(
         block_tokens,
         found is None,
         _same_key(a, b),
+        _key_difference(a, b) if same_prompt else None,
         found.token if found else None,
         neighbourhood(x, y, found, renderer.tokenizer) if found else None,
         find_breaks(x, y, renderer.tokenizer, min_lost_tokens=1),
@@ -84,3 +88,13 @@ def _same_key(a: Any, b: Any) -> bool:
         return canonicalize(a).body == canonicalize(b).body
     except InvalidRequest:
         return False
+
+
+def _key_difference(a: Any, b: Any) -> str | None:
+    from service.explain import first_difference as of_json
+
+    try:
+        found = of_json(*(orjson.loads(canonicalize(request).body) for request in (a, b)))
+    except InvalidRequest:
+        return None
+    return None if found is None else f"{found.path}: {found.a!r} and {found.b!r}"

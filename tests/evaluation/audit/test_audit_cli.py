@@ -173,6 +173,17 @@ def test_diff_of_a_request_and_its_continuation_answers_yes(tmp_path: Path) -> N
     assert "No token differs" in result.stdout
 
 
+def test_diff_names_a_setting_by_which_one_prompt_has_two_keys(tmp_path: Path) -> None:
+    rows = [request("hello") | {"temperature": t} for t in (0, 1, 0)]
+    a, b, same = (write(tmp_path / f"{n}.json", [r]) for n, r in enumerate(rows))
+    other = run("diff", a, b)
+    assert other.exit_code == 1
+    assert "$.temperature: 0 and 1" in other.stdout
+    equal = run("diff", a, same)
+    assert equal.exit_code == 0
+    assert "goes on" not in equal.stdout
+
+
 def test_diff_names_token_path_cause_and_loss(tmp_path: Path) -> None:
     rows = [request("hello"), request("hello", "2025-12-24T08:13:59Z")]
     a, b = (write(tmp_path / f"{n}.json", [r]) for n, r in enumerate(rows))

@@ -32,7 +32,11 @@ def run(settings: Settings) -> None:
         huge_pages.keep()
     app = application(settings)
     garbage.settle()
-    uvicorn.run(app, **uvicorn_options(settings))
+    try:
+        uvicorn.run(app, **uvicorn_options(settings))
+    except SystemExit as end:
+        # uvicorn has a code of its own for an address that is taken, and has said so
+        raise SystemExit(2 if end.code else 0) from end
 
 
 def application(settings: Settings) -> Any:

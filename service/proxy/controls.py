@@ -57,7 +57,7 @@ def read(headers: HeaderList) -> Controls:
         max_age_s=control.max_age_s,
         min_fresh_s=control.min_fresh_s,
     )
-    lines.check_name("X-Surehit-Line", controls.line)
+    _renamed("X-Surehit-Line", lambda: lines.check_line(controls.line))
     _renamed("X-Surehit-Scope", lambda: check_scope(controls.scope))
     _renamed("X-Surehit-Tags", lambda: check_tags(controls.tags))
     return controls

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -108,6 +109,16 @@ def test_a_unix_socket_takes_the_place_of_an_address(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 0
     assert not socket.exists()
+
+
+def test_a_port_that_is_taken_ends_with_2(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        found = surehit(tmp_path, "serve", "--port", str(port))
+    assert found.returncode == 2
+    assert "address already in use" in found.stdout + found.stderr
 
 
 def test_unknown_setting_value_is_named(tmp_path: Path) -> None:

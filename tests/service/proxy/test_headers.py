@@ -62,6 +62,7 @@ def test_reply_loses_only_what_belongs_to_the_connection_and_to_caching() -> Non
         (b"x-surehit-ttl", b"1_0"),
         (b"x-surehit-ttl", "\u0663".encode()),  # an Arabic three
         (b"x-surehit-line", b"l" * 129),
+        (b"x-surehit-line", b"a/b"),
         (b"x-surehit-scope", b"s" * 513),
         (b"x-surehit-tags", b"t" * 129),
     ],

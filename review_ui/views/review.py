@@ -196,7 +196,7 @@ def _nothing(desk: State) -> None:
             f"{p.open} open (with others, or not for you), {p.second} waiting for a second person, "
             f"{p.disputed} in dispute, {p.done} done."
         )
-    with st.container(horizontal=True, key="nothing"):
+    with st.container(horizontal=True):
         st.button("Look again", on_click=answering.look_again)
         _button("Undo", "U", answering.undo, "", "U", width="content")
     _watch()

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from service import eligibility
 from service.eligibility import RULES
-from service.errors import FieldError, InvalidRequest
+from service.errors import InvalidRequest
+from service.field_faults import every_fault
 from service.guards import GUARDS
 from service.sampling import SamplingPlan
 from service.score import COSINE, SCORE_NAME, VerifierRule
@@ -164,7 +165,7 @@ def parse(changes: Any, *, base: LineConfig | None = None) -> LineConfig:
     try:
         config = msgspec.convert(merged, LineConfig)
     except msgspec.ValidationError as error:
-        raise _every_fault(merged, error) from error
+        raise every_fault(merged, LineConfig, error, groups=_SWITCHES) from error
     for field, given, known in (("guards", config.guards, GUARDS), ("rules", config.rules, RULES)):
         for name in given:
             if name not in known:
@@ -234,49 +235,3 @@ def _merged(name: str, present: Any, value: Any) -> Any:
         return value
     both = {**present, **value}
     return {k: v for k, v in both.items() if v is not None} if name in _SWITCHES else both
-
-
-def _every_fault(settings: dict[str, Any], first: msgspec.ValidationError) -> InvalidRequest:
-    """What is wrong with each of the settings, not only with the first."""
-    errors = []
-    for name, value in settings.items():
-        is_group = name in _SWITCHES and isinstance(value, dict)
-        for part in [{member: given} for member, given in value.items()] if is_group else [value]:
-            try:
-                msgspec.convert({name: part}, LineConfig)
-            except msgspec.ValidationError as error:
-                found = invalid(error).errors[0]
-                field = (
-                    found.field.replace("[...]", f".{next(iter(part))}")
-                    if is_group
-                    else found.field
-                )
-                errors.append(_with_choices(FieldError(field, found.message)))
-    if not errors:
-        return invalid(first)
-    detail = "; ".join(f"{e.field}: {e.message}" for e in errors)
-    return InvalidRequest(detail, errors=tuple(errors))
-
-
-def _with_choices(error: FieldError) -> FieldError:
-    """The same, with the values that a setting of few values may have."""
-    choices = get_args(get_type_hints(LineConfig).get(error.field))
-    if not error.message.startswith("Invalid enum value") or not choices:
-        return error
-    given = error.message.removeprefix("Invalid enum value ")
-    return FieldError(error.field, f"must be one of {', '.join(map(str, choices))}, not {given}")
-
-
-def invalid(error: msgspec.ValidationError) -> InvalidRequest:
-    """msgspec's message already names the range; its path `$.a.b` becomes the field's name."""
-    message, _, path = str(error).partition(" - at `$")
-    field = path.rstrip("`").lstrip(".") or "body"
-    for pattern, said in (
-        (r"unknown field `(.+?)`", "is not a known field"),
-        (r"missing required field `(.+?)`", "is required"),
-    ):
-        found = re.search(pattern, message)
-        if found:
-            field = f"{field}.{found[1]}" if path.rstrip("`") else found[1]
-            message = said
-    return InvalidRequest(f"{field}: {message}", errors=(FieldError(field, message),))

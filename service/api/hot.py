@@ -22,6 +22,7 @@ from service.ask import BOTH, Ask
 from service.auth import Keys
 from service.cache import Cache, Caller
 from service.errors import InvalidRequest, MalformedBody, SurehitError, TooLarge
+from service.field_faults import invalid
 from service.lookup import Asked, Begun, begin, lookup
 from service.metrics import Metrics
 from service.outcome import Hit, Miss, Stored, Tier
@@ -119,7 +120,7 @@ def _parse(decode: Callable[[bytes], Any], body: bytes) -> Any:
     try:
         return decode(body)
     except msgspec.ValidationError as error:
-        raise lines.invalid(error) from error
+        raise invalid(error) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedBody(f"body: {error}") from error
     except RecursionError as error:

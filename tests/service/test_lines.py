@@ -61,7 +61,18 @@ def test_every_bad_field_is_named_at_once_and_choices_are_listed() -> None:
         lines.parse(bad)
     told = {error.field: error.message for error in caught.value.errors}
     assert list(told) == ["threshold", "mode", "ttl_s", "guards.number", "guards.unit"]
-    assert told["mode"] == "must be one of off, exact, shadow, serve, not 'servee'"
+    assert told["threshold"].endswith("(allowed: at least -1.0 and at most 1.0)")
+    assert told["ttl_s"].endswith("(allowed: over 0.0 and at most 315360000.0)")
+    assert told["mode"] == "must be one of exact, off, serve, shadow, not 'servee'"
+
+
+def test_the_range_of_a_nested_setting_is_told() -> None:
+    bad = {"limits": {"max_candidates": 9}, "sampling": {"explore_rates": [0.1, 2]}}
+    with pytest.raises(InvalidRequest) as caught:
+        lines.parse(bad)
+    told = {error.field: error.message for error in caught.value.errors}
+    assert told["limits.max_candidates"].endswith("(allowed: at least 1 and at most 8)")
+    assert told["sampling.explore_rates[1]"].endswith("(allowed: at least 0.0 and at most 1.0)")
 
 
 def test_null_takes_switches_and_patterns_back_to_their_defaults() -> None:

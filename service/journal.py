@@ -183,8 +183,8 @@ class Journal:
             lookups.add(tx, rows)
             lookups.add_items(tx, items)
             lookups.count(tx, now // _DAY_MS, counts)
-            for (tenant, entry_id), n in sorted(touched.items()):
-                entries.touch(tx, tenant, entry_id=entry_id, n=n, now=now)
+            if touched:
+                entries.touch(tx, touched, now=now)
 
         await self._db.write(write)
 

@@ -14,7 +14,6 @@ import structlog
 import typer
 
 from evaluation.score.cli import score_app
-from index.types import EmbeddingError
 from service.cli import Json, Tenant, fail, show, with_database
 from service.errors import Conflict, InvalidRequest, NotFound, SurehitError
 from service.settings import Settings
@@ -71,6 +70,7 @@ def tune(
 
     from evaluation import report as reports
     from evaluation import tuning
+    from index.types import EmbeddingError
 
     console = Console(stderr=True)
     if score not in get_args(tuning.ScoreChoice):

@@ -178,13 +178,16 @@ class Journal:
                 0
             )  # lookups go first: the guards take a tenth of a millisecond each
         now = self._clock_ms()
+        by_tenant: dict[str, dict[int, int]] = {}
+        for (tenant, entry_id), n in touched.items():
+            by_tenant.setdefault(tenant, {})[entry_id] = n
 
         def write(tx: Transaction) -> None:
             lookups.add(tx, rows)
             lookups.add_items(tx, items)
             lookups.count(tx, now // _DAY_MS, counts)
-            if touched:
-                entries.touch(tx, touched, now=now)
+            for tenant, hits in sorted(by_tenant.items()):
+                entries.touch(tx, tenant, hits=hits, now=now)
 
         await self._db.write(write)
 

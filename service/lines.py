@@ -165,7 +165,7 @@ def parse(changes: Any, *, base: LineConfig | None = None) -> LineConfig:
     try:
         config = msgspec.convert(merged, LineConfig)
     except msgspec.ValidationError as error:
-        raise every_fault(merged, LineConfig, error, groups=_SWITCHES) from error
+        raise every_fault(merged, LineConfig, error, groups=SWITCHES) from error
     for field, given, known in (("guards", config.guards, GUARDS), ("rules", config.rules, RULES)):
         for name in given:
             if name not in known:
@@ -223,15 +223,15 @@ def check_line(value: str) -> str:
     return name
 
 
-_SWITCHES = ("guards", "rules", "patterns")
+SWITCHES = ("guards", "rules", "patterns")
 """Groups whose members have any name; of these null takes a member, or all of them, back to its default."""
 
 
 def _merged(name: str, present: Any, value: Any) -> Any:
     """A setting after a change: members that a group is not given stay as they are."""
-    if name in _SWITCHES and value is None:
+    if name in SWITCHES and value is None:
         return {}
     if not isinstance(present, dict) or not isinstance(value, dict):
         return value
     both = {**present, **value}
-    return {k: v for k, v in both.items() if v is not None} if name in _SWITCHES else both
+    return {k: v for k, v in both.items() if v is not None} if name in SWITCHES else both

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import msgspec
 from fastapi import FastAPI
 
 from service.api import problem
-from service.lines import LineConfig
+from service.lines import SWITCHES, LineConfig
 from service.proxy.serve import PREFIXES
 
 _REF = "#/components/schemas/{name}"
@@ -70,9 +71,17 @@ def _add_line_settings(document: dict[str, Any], components: dict[str, Any]) -> 
         "description": "Why, for the line's history.",
     }
     settings["additionalProperties"] = False
+    components["LineChange"] = change = copy.deepcopy(settings)
+    for name in SWITCHES:
+        group = change["properties"][name]
+        member = {"anyOf": [group["additionalProperties"], {"type": "null"}]}
+        change["properties"][name] = {
+            "anyOf": [{**group, "additionalProperties": member}, {"type": "null"}],
+            "description": "Null takes a member, or all of them, back to the default.",
+        }
     operations = document["paths"].get("/v1/lines/{line}", {})
-    for method in ("put", "patch"):
-        body = {"schema": {"$ref": _REF.format(name="LineConfig")}}
+    for method, name in (("put", "LineConfig"), ("patch", "LineChange")):
+        body = {"schema": {"$ref": _REF.format(name=name)}}
         operations[method]["requestBody"] = {
             "required": True,
             "content": {"application/json": body},

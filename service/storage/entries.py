@@ -452,8 +452,8 @@ _TOUCH = Query(
 )
 
 
-def touch(tx: Transaction, hits: Mapping[tuple[str, int], int], *, now: int) -> None:
-    """Count hits by (tenant, entry), for eviction and the page; life times stay what they were.
+def touch(tx: Transaction, tenant: str, *, hits: Mapping[int, int], now: int) -> None:
+    """Count hits by entry, for eviction and the page; life times stay what they were.
 
     In the order of their ids, so that two workers don't wait for each other crosswise.
     """
@@ -462,6 +462,6 @@ def touch(tx: Transaction, hits: Mapping[tuple[str, int], int], *, now: int) -> 
         _TOUCH,
         [
             {"tenant": tenant, "entry_id": i, "n": n, "now": now, "more_heat": n * heat}
-            for (tenant, i), n in sorted(hits.items())
+            for i, n in sorted(hits.items())
         ],
     )

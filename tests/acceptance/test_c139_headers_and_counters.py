@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import httpx2
 
 from index.testing import RiggedEmbedder
-from tests.service.proxy.rig import cache_status, rigged
+from tests.service.proxy.rig import Rig, cache_status, rigged
 
 ASKED = "How do I enable audit logging for a workspace?"
 REWORDED = "How can I switch on audit logging for a workspace?"
@@ -25,6 +26,15 @@ RIGGED = RiggedEmbedder(
 )
 
 
+def stored(rig: Rig, reply: httpx2.Response, entries: int) -> httpx2.Response:
+    """The reply, once its answer is stored: until then the same request shares its call and is no hit."""
+    ends = time.monotonic() + 20
+    while rig.count_entries() < entries:
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+    return reply
+
+
 def test_c139_each_reply_says_what_it_is(database_url: str, tmp_path: Path) -> None:
     """Outcome, tier, score, entry, age; and one count per request."""
     with rigged(database_url, tmp_path, embedder=RIGGED) as rig:
@@ -33,7 +43,10 @@ def test_c139_each_reply_says_what_it_is(database_url: str, tmp_path: Path) -> N
         for stream in (False, True):
             scope = {"x-surehit-scope": f"stream-{stream}"}
             seen += [
-                ("miss", rig.chat(ASKED, stream=stream, headers=scope)),
+                (
+                    "miss",
+                    stored(rig, rig.chat(ASKED, stream=stream, headers=scope), 3 * stream + 1),
+                ),
                 ("exact", rig.chat(ASKED, stream=stream, headers=scope)),
                 ("semantic", rig.chat(REWORDED, stream=stream, headers=scope)),
                 ("guarded", rig.chat(OPPOSITE, stream=stream, headers=scope)),

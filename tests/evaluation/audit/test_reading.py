@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.audit.reading import ReadingTally, read_records
@@ -112,6 +112,7 @@ def test_a_gzip_log_that_is_cut_off_gives_what_it_holds(tmp_path: Path) -> None:
     assert "damaged" in tally.shown[-1].why
 
 
+@settings(deadline=None)  # it writes files, which a busy disk may hold up
 @given(st.lists(st.binary(max_size=60), max_size=8))
 def test_no_bytes_make_the_reader_crash(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]

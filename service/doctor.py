@@ -114,9 +114,9 @@ async def _lines(settings: Settings) -> dict[str, LineConfig]:
     db = open_database(settings.database, budget_ms=5_000)
     await db.open()
     try:
-        found = {}
+        found, policies = {}, Policies(db)
         for tenant, line in await upkeep.all_lines(db):
-            policy = await Policies(db).load(tenant, line)
+            policy = await policies.load(tenant, line)
             if policy is not None:
                 found[f"{tenant}/{line}"] = policy.config
         return found

@@ -62,8 +62,11 @@ def _with_range(error: FieldError, into: type[msgspec.Struct]) -> str:
     """The message, with the whole range or all choices where the field has some."""
     kind = _type_of(into, error.field)
     if isinstance(kind, inspect.LiteralType):
-        given = error.message.removeprefix("Invalid enum value ")
-        return f"must be one of {', '.join(map(str, kind.values))}, not {given}"
+        choices = ", ".join(map(str, kind.values))
+        _, is_a_word, given = error.message.partition("Invalid enum value ")
+        if is_a_word:
+            return f"must be one of {choices}, not {given}"
+        return f"{error.message} (allowed: {choices})"
     if isinstance(kind, inspect.FloatType | inspect.IntType):
         limits = [
             f"{words} {limit}"

@@ -66,6 +66,13 @@ def test_every_bad_field_is_named_at_once_and_choices_are_listed() -> None:
     assert told["mode"] == "must be one of exact, off, serve, shadow, not 'servee'"
 
 
+def test_a_choice_that_is_no_word_is_told_what_it_is() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        lines.parse({"mode": 5})
+    message = caught.value.errors[0].message
+    assert message == "Expected `str`, got `int` (allowed: exact, off, serve, shadow)"
+
+
 def test_the_range_of_a_nested_setting_is_told() -> None:
     bad = {"limits": {"max_candidates": 9}, "sampling": {"explore_rates": [0.1, 2]}}
     with pytest.raises(InvalidRequest) as caught:
